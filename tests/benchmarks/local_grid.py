@@ -8,7 +8,9 @@ blocks that share a long pair, 16 bits against 32, and DPX's instructions agains
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from functools import reduce
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -83,6 +85,25 @@ def one_to_many(letters: Letters, coding: Coding, query: int, target: int, cells
     return gcups(float(count) * query * target, lambda: best_device.search([one], many, coding, top=10, least=1))
 
 
+SPILL = """        } else if (SEVERAL && active && mate == TEAM - 1 && j >= 0 && j < longest) {
+          row_kept[j] = below;
+        }
+"""
+SPILLED = """        } else if (SEVERAL) {  // the last lane's cells go to a lane each, and all of these to memory at once
+          const int last = step - (TEAM - 1);
+          unsigned last_h = __shfl_sync(~0u, above, TEAM - 1, TEAM), last_gap[PIECES];
+          for (int piece = 0; piece < PIECES; piece++) last_gap[piece] = __shfl_sync(~0u, gap[piece], TEAM - 1, TEAM);
+          if (last >= 0 && last % TEAM == mate) spilled = kept(last_h, last_gap);
+          const int first = last - (TEAM - 1);
+          if (last >= 0 && last % TEAM == TEAM - 1 && first + mate < longest) row_kept[first + mate] = spilled;
+          const int rest = last / TEAM * TEAM + mate;
+          if (step == steps - 1 && last % TEAM != TEAM - 1 && rest <= last && rest < longest) row_kept[rest] = spilled;
+        }
+"""
+LAZILY = (SPILL, SPILLED), ("Kept coming, later;", "Kept coming, later, spilled;")
+"""What paper 002 (IV, B) calls lazy spilling, in the place of a write a step by the team's last lane."""
+
+
 def ablation(letters: Letters, coding: Coding, cells: float) -> list[dict[str, Any]]:
     rows = []
     for query in (64, 128, 256, 512):
@@ -90,6 +111,11 @@ def ablation(letters: Letters, coding: Coding, cells: float) -> list[dict[str, A
             with patch.object(forms, "SHAPES", ((team, height),)):
                 rows.append({"query": query, "lanes of a team": team, "rows of a lane": height, "gcups": one_to_one(letters, coding, query, 1024, cells)})
                 print(rows[-1], flush=True)
+    for length in (1024, 4096):
+        for lazily in (False, True):
+            with patch.object(forms, "SHARED_FROM", [NEVER]), changed(*LAZILY) if lazily else nullcontext():
+                rows.append({"query": length, "rows under strips are written lazily": lazily, "gcups": one_to_one(letters, coding, length, 2048, cells)})
+            print(rows[-1], flush=True)
     for length, pairs in ((4096, 1024), (16_384, 64), (32_768, 16)):
         for shared in ([NEVER], forms.SHARED_FROM):
             with patch.object(forms, "SHARED_FROM", shared):
@@ -107,12 +133,9 @@ def precision(letters: Letters, coding: Coding, cells: float) -> list[dict[str, 
             with patch.object(pairs_device, "widths", WIDTHS if bits == 16 else wide_alone):
                 rows.append({"query": query, "bits": bits, "gcups": one_to_one(letters, coding, query, 1024, cells)})
             print(rows[-1], flush=True)
-        source = compiler.source
-        forget()
-        with patch.object(compiler, "source", lambda name, source=source: NO_DPX + source(name)):
+        with changed(("", NO_DPX)):
             rows.append({"query": query, "bits": 16, "dpx": False, "gcups": one_to_one(letters, coding, query, 1024, cells)})
             print(rows[-1], flush=True)
-        forget()
     return rows
 
 
@@ -123,6 +146,16 @@ def wide_alone(*arguments: Any) -> tuple[Any, Any]:
     """Choose 32 bits for all pairs."""
     narrow, wide = WIDTHS(*arguments)
     return narrow & False, narrow | wide
+
+
+@contextmanager
+def changed(*passages: tuple[str, str]) -> Iterator[None]:
+    """Compile kernels from sources in which some passages are others while the context lasts."""
+    source = compiler.source
+    forget()
+    with patch.object(compiler, "source", lambda name: reduce(lambda text, each: text.replace(*each, 1), passages, source(name))):
+        yield
+    forget()
 
 
 def forget() -> None:
@@ -157,10 +190,11 @@ def main() -> None:
     parser.add_argument("result")
     parser.add_argument("--picture", type=Path)
     parser.add_argument("--cells", type=float, default=2e10)
+    parser.add_argument("--ablation", action="store_true", help="the ablation alone")
     arguments = parser.parse_args()
     letters, coding = Letters(), Coding(Substitution.parse(DNA))
     grids: dict[str, list[list[int]]] = {}
-    for name, rate in (("pair by pair", one_to_one), ("one query with many", one_to_many)):
+    for name, rate in () if arguments.ablation else (("pair by pair", one_to_one), ("one query with many", one_to_many)):
         grids[name] = []
         for query in LENGTHS:
             grids[name].append([rate(letters, coding, query, target, arguments.cells) for target in LENGTHS])

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise, repeat
 from typing import Any
 
 import numpy as np
@@ -114,11 +114,11 @@ def planned(query: Uploaded, target: Uploaded, table: Any, *, wide: bool, gangs:
             yield Form(team, rows, wide, tabled, False, False), taken
         elif pairs:
             firsts = cupy.searchsorted(n[taken] // (team * rows), cupy.asarray(SHARED_FROM)).get().tolist() if gangs else []
-            for first, last in pairwise([0, *firsts, pairs]):
+            for shared, (first, last) in zip(chain([False], repeat(True)), pairwise([0, *firsts, pairs]), strict=False):
                 if first < last:
                     few = int(n[taken[first:last]].sum()) < TALLEST * FEW_STRIPS * compiler.multiprocessors()
-                    height = FEW_ROWS if first and few else rows
-                    yield Form(team, height, wide, tabled, False, True, GANGS[height] if first else 1), taken[first:last]
+                    height = FEW_ROWS if shared and few else rows
+                    yield Form(team, height, wide, tabled, False, True, GANGS[height] if shared else 1), taken[first:last]
 
 
 def of_product(query: Uploaded, *, table: bool, wide: bool, letters: int) -> Iterator[tuple[Form | None, Any]]:

@@ -117,15 +117,18 @@ def test_long_pairs_are_shared(monkeypatch: pytest.MonkeyPatch, text: str, span:
 @pytest.mark.parametrize("gang", [2, 4])
 def test_blocks_take_turns(monkeypatch: pytest.MonkeyPatch, gang: int) -> None:
     """More bands of strips than the device runs at a time; the scores of teams that have a pair alone."""
-    from tidalign.kernels.local.device import forms
+    from tidalign.kernels.local.device import forms, launches
 
     monkeypatch.setattr(forms, "GANGS", {32: gang, 16: gang})
     chance = random.Random(13)
     letters = ["".join(chance.choices("ACGT", k=20_000)) for _ in range(100)]
     scoring = Substitution.parse("match:2,mismatch:-4,gap:4,2")
     sides = [batch(strings, scoring) for strings in (letters, [each[100:7_000] for each in letters])]
+    launched: list[int] = []
+    score = launches.Kernels.score
+    monkeypatch.setattr(launches.Kernels, "score", lambda self, form, *given: (launched.append(form.gang), score(self, form, *given))[1])
     expected = align(*sides, scoring, report="score").score
-    assert expected is not None and (expected >= 13_800).all()
+    assert set(launched) == {gang} and expected is not None and (expected >= 13_800).all()
     monkeypatch.setattr(forms, "SHARED_FROM", [1 << 20])
     others = align(*sides, scoring, report="score").score
     assert others is not None and np.array_equal(expected, others)

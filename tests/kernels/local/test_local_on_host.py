@@ -55,6 +55,9 @@ def test_bands_of_strips_among_blocks(monkeypatch: pytest.MonkeyPatch, text: str
     monkeypatch.setattr(forms, "SHARED_FROM", [1])
     monkeypatch.setattr(forms, "GANGS", {32: 2, 16: 2})
     monkeypatch.setattr(forms, "FEW_STRIPS", 8 * low)
+    launched: set[tuple[int, int]] = set()
+    score = launches.Kernels.score
+    monkeypatch.setattr(launches.Kernels, "score", lambda self, form, *given: (launched.add((form.rows, form.gang)), score(self, form, *given))[1])
     scoring = Substitution.parse(text)
     queries, targets = alike([1100, 1600, 530], alphabet)
     sides = queries, Sequences.from_strings([targets.letters[slice(*targets.offsets[k : k + 2])].tobytes().decode() for k in range(2)] + [""])
@@ -62,6 +65,7 @@ def test_bands_of_strips_among_blocks(monkeypatch: pytest.MonkeyPatch, text: str
         found, expected = (each(*sides, scoring, span=span, report=report) for each in (pairs_device.align, pairs.align))
         assert found.by_host == 0
         same(expected, found, report)
+    assert launched == {(16 if low or alphabet != "ACGT" else 32, 2)}
 
 
 @pytest.mark.parametrize(("text", "alphabet"), [("match:2,mismatch:-4,gap:4,2", "ACGT"), ("blosum62", "ARNDCQEGHILKMFPSTWYV")])
