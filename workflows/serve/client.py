@@ -16,6 +16,10 @@ from types import FrameType
 
 from tidalign.workflows.serve import address
 
+TYPE_CHECKING = False  # typing's own takes as long to load as Python itself
+if TYPE_CHECKING:
+    from signal import _HANDLER as Handler
+
 REQUEST_HEAD = struct.Struct("<QII")
 """Begins a request: bytes that follow, how many of its words are the command's (the rest are the environment), umask. Fields end in a zero byte. With it come
 four files: working folder, standard output, errors and input."""
@@ -52,6 +56,34 @@ def call(words: list[str]) -> int | None:
     found = address.listening()
     if found is None or found[1] != address.identity() or not _can_be_handed_on(words):
         return None
+    before = _handle(_stop)
+    try:
+        return _call(words, found[0])
+    finally:
+        _handle_again(before)
+
+
+def _handle(handler: "Handler") -> "dict[int, Handler]":
+    """Have what is not ignored of `STOPPING` handled so; gives by what it was."""
+    before: dict[int, Handler] = {number: signal.getsignal(number) for number in STOPPING}
+    for number, known in before.items():
+        if known != signal.SIG_IGN:
+            signal.signal(number, handler)
+    return before
+
+
+def _handle_again(before: "dict[int, Handler]") -> None:
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    for each in STOPPING:
+        signal.signal(each, signal.SIG_IGN)  # the folder is removed first
+    raise Stopped(number)
+
+
+def _call(words: list[str], server_process: int) -> int | None:
     folder = f"{os.environ.get('TMPDIR') or '/tmp'}/tidalign-{os.getpid()}-{os.urandom(4).hex()}"
     files: list[int] = []
     try:
@@ -64,7 +96,7 @@ def call(words: list[str]) -> int | None:
         files.append(errors)
         files.append(_input(words, folder))
         with socket.socket(socket.AF_UNIX) as server:
-            server.connect(address.socket_of(found[0]))
+            server.connect(address.socket_of(server_process))
             status = _ask(server, words, folder, files) if same_user(server) else None
         if status is not None:
             if not together:
@@ -139,21 +171,20 @@ def _ask(server: socket.socket, words: list[str], folder: str, files: list[int])
         except OSError:
             return  # it has ended
 
-    before = {number: signal.getsignal(number) for number in STOPPING}
-    for number, handler in before.items():
-        if handler != signal.SIG_IGN:
-            signal.signal(number, hand_on)
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)  # what is handed on before the request is out would be a byte of it
+    before = _handle(hand_on)
     reply = b""
     try:
         head = REQUEST_HEAD.pack(len(body), len(words), umask)
         server.sendmsg([head], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", files))])
         server.sendall(body)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
         reply = server.recv(REPLY.size, socket.MSG_WAITALL)
     except OSError:
         reply = b""  # it has died
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
+        _handle_again(before)
     if len(reply) == REPLY.size:
         return int(REPLY.unpack(reply)[0])
     if stopped:

@@ -1,19 +1,25 @@
 """A server that is killed, stopped or hurt loses no call: callers whose call it leaves do it by themselves, and nothing is written twice."""
 
+import os
 import random
 import signal
+import socket
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, cast
 
 import psutil
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 from serving import NOT_ALONE, Served, ended, pair, server, until
+
+from tidalign.workflows.serve import client, worker
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only there a process with libraries can be forked")
 
@@ -119,6 +125,51 @@ def test_a_folder_of_others_is_not_used(tmp_path: Path) -> None:
     with server(tmp_path, "--workers", "1", ready=False) as served:
         assert served.process.wait(300) == 73
         assert "expected a folder that is yours alone" in served.log.read_text()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_who_is_stopped_before_it_has_asked_leaves_no_folder(tmp_path: Path, number: int) -> None:
+    """While it reads standard input, which does not end."""
+    sides, folder = pair(tmp_path), {"env": {"TMPDIR": str(tmp_path)}}
+    with server(tmp_path, "--workers", "1") as served, served.begin(sides[0], stdin=subprocess.PIPE, **folder) as call:
+        until(lambda: list(tmp_path.glob("tidalign-*")))
+        time.sleep(0.5)
+        call.send_signal(number)
+        assert call.wait(60) == 128 + number
+        assert call.stderr is not None and f"tidalign: stopped by {signal.Signals(number).name}" in call.stderr.read().decode()
+        assert not list(tmp_path.glob("tidalign-*"))
+
+
+class Interrupted:
+    """A socket whose process gets a signal when the begin of a request is sent."""
+
+    def __init__(self, inner: socket.socket) -> None:
+        self.send, self.sendall, self.recv, self._inner = inner.send, inner.sendall, inner.recv, inner
+
+    def sendmsg(self, *content: Any) -> None:
+        self._inner.sendmsg(*content)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def test_a_signal_within_a_request_is_handed_on_after_it() -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX)
+    files = [os.open(os.devnull, os.O_RDWR) for _ in range(4)]
+
+    def serve() -> tuple[worker.Request | None, bytes]:
+        request = worker._received(theirs)
+        said = theirs.recv(1)
+        theirs.sendall(client.REPLY.pack(7))
+        return request, said
+
+    handler = signal.getsignal(signal.SIGTERM)
+    with ours, theirs, ThreadPoolExecutor(1) as pool:
+        served = pool.submit(serve)
+        assert client._ask(cast("socket.socket", Interrupted(ours)), ["genome", "a", "b"], "folder", files) == 7
+        request, said = served.result()
+    assert request is not None and request.words == ["genome", "a", "b"] and request.environment[b"TMPDIR"] == b"folder"
+    assert said == bytes([signal.SIGTERM]) and signal.getsignal(signal.SIGTERM) is handler
+    for file in [*files, *request.files]:
+        os.close(file)
 
 
 # ---- many callers
