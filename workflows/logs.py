@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tidalign.pipeline.errors import CannotWrite
-from tidalign.workflows.progress import LISTENERS, say
+from tidalign.workflows.progress import LISTENERS, show
 
 LOGGER = logging.getLogger("tidalign")
 
@@ -16,7 +16,7 @@ class _Shown(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         if record.levelno < logging.WARNING and record.getMessage():
-            say(record.getMessage())
+            show(record.getMessage())  # a log hears of it by itself
 
 
 class _Written(logging.FileHandler):

@@ -195,6 +195,11 @@ def say(message: str) -> None:
     """Print one line for the user."""
     for hear in LISTENERS:
         hear(message)
+    show(message)
+
+
+def show(message: str) -> None:
+    """Print one line for the user, of which nobody else is to hear."""
     with suppress(OSError):  # a full disk, or nobody who reads: there is nowhere else to say it
         print(brief(f"tidalign: {message}"), file=sys.stderr, flush=True)
 

@@ -68,6 +68,16 @@ def test_verbose_shows_what_is_done(command: Command, inputs: tuple[Path, Path],
     assert "device {" not in command("pairs", *inputs, "-o", tmp_path / "again", "--device", "cpu").stderr
 
 
+def test_a_log_has_each_line_once_however_much_is_shown(command: Command, inputs: tuple[Path, Path], tmp_path: Path) -> None:
+    said = []
+    for name, more in (("quiet", []), ("shown", ["-v"])):
+        done = command("pairs", *inputs, "-o", tmp_path / name, "--log", tmp_path / f"{name}.txt", "--device", "cpu", *more)
+        lines = (tmp_path / f"{name}.txt").read_text().splitlines()
+        said.append([found[1].partition(" ")[0] for line in lines if (found := LINE.fullmatch(line))])
+        assert done.returncode == 0 and len(set(lines)) == len(lines) == len(said[-1])
+    assert said[0] == said[1] and "device {" in done.stderr
+
+
 def test_threads_bound_cores(command: Command, inputs: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     used = []
     known = run.Pairs.threads
