@@ -183,6 +183,9 @@ def by_status(statuses: Mapping[str, int], none: str = "no pairs") -> str:
 LONGEST_MESSAGE = 300
 """Letters of a message; what is longer is read by nobody."""
 
+LONGEST_USAGE = 600
+"""Letters of a message of wrong usage, whose list of what is right would be of no use without its middle."""
+
 _WORD = 20
 """Letters that are left of a word, at least, before others are shortened with it."""
 
@@ -204,14 +207,15 @@ def show(message: str) -> None:
         print(brief(f"tidalign: {message}"), file=sys.stderr, flush=True)
 
 
-def brief(text: str, longest: int = LONGEST_MESSAGE) -> str:
-    """Shorten a message to one line of so many letters: its longest words, paths and names, lose their middles, as little as it takes; then all of it."""
+def brief(text: str, longest: int = LONGEST_MESSAGE, whole: int = 0) -> str:
+    """Shorten a message to one line of so many letters: its longest words, paths and names, lose their middles, as little as it takes; then all of it, unless it
+    has at most `whole`."""
     words = text.split()
     most = longest + 1
     while len(" ".join(words)) > longest and most > _WORD:
         most -= 1
         words = [_without_middle(word, most) for word in words]
-    return _without_middle(" ".join(words), longest)
+    return _without_middle(" ".join(words), max(longest, whole))
 
 
 def _without_middle(text: str, most: int) -> str:

@@ -1,4 +1,4 @@
-"""No message is longer than 300 letters, whatever names and paths are in it, and every one is one line."""
+"""No message is longer than 300 letters, of wrong usage than 600, whatever names and paths are in it, and every one is one line."""
 
 import logging
 import signal
@@ -10,8 +10,11 @@ import pytest
 
 from tidalign.cluster.errors import Stopped
 from tidalign.pipeline.errors import Damaged, InputError, OutputClosed
+from tidalign.pipeline.formats import table
+from tidalign.pipeline.genome.formats import general
 from tidalign.workflows import cli
-from tidalign.workflows.progress import LONGEST_MESSAGE, brief, say
+from tidalign.workflows.progress import LONGEST_MESSAGE, LONGEST_USAGE, brief, say
+
 
 NAME = "chr1_" + "n" * 5000 + "_end"
 PATH = "/data/" + "d" * 250 + ("/" + "e" * 250) * 15 + "/reads.fq"
@@ -76,7 +79,26 @@ def test_usage(command: str, words: list[str], capsys: pytest.CaptureFixture[str
     with pytest.raises(SystemExit):
         cli.main([command, "a.fa", "b.fa", "-o", "out.x", *words])
     said = capsys.readouterr().err
-    assert len(said) <= LONGEST_MESSAGE + 1 and said.endswith(f"\nsee: tidalign {command} --help\n") and said.count("\n") == 2
+    assert len(said) <= LONGEST_USAGE + 1 and said.endswith(f"\nsee: tidalign {command} --help\n") and said.count("\n") == 2
+    assert not any(len(word) > LONGEST_MESSAGE - 60 for word in said.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "known"),
+    [
+        (("genome", "a.fa", "b.fa", "-o", "x", "--format", "foo"), [each.name for each in table.formats(table.GENOME)]),
+        (("genome", "a.fa", "b.fa", "-o", "x", "--format", NAME), [each.name for each in table.formats(table.GENOME)]),
+        (("genome", "a.fa", "b.fa", "--format=general:foo"), [*general.FIELDS]),
+    ],
+)
+def test_lists_of_what_is_right_are_whole(words: tuple[str, ...], known: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(list(words))
+    said = capsys.readouterr().err
+    listed = said.partition("use ")[2].partition("\n")[0]
+    assert {each.partition(":")[0] for each in known} <= {
+        each.removeprefix("one of ").removeprefix("some of ").partition(":")[0] for each in listed.split(", ")
+    }
 
 
 def test_a_run_with_a_huge_name(tmp_path: Path, command: Any) -> None:
