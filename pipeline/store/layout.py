@@ -4,9 +4,11 @@ plan.json says kind, FORMAT and a digest of the schema of every table: what anot
 """
 
 import hashlib
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,6 +58,9 @@ class Layout:
         for entry in _below(directory):
             name = os.path.relpath(entry.path, directory)
             if not self._makes(entry, name):
+                if (kind := _kind(directory)) not in ("", self.kind):
+                    expected = f"expected a new run directory or one of `tidalign {self.kind}`"
+                    raise CannotWrite(f"{directory}: {expected}, found one of `tidalign {kind}`; choose another place with -o, or remove this run first")
                 raise CannotWrite(f"{directory}: expected a new or earlier run directory, found a folder with {name!r} in it; choose another place with -o")
             yield Path(entry.path)
 
@@ -87,6 +92,14 @@ class Layout:
 def of_kind(kind: str) -> Layout:
     """Give the layout of a kind of run, by its name in plan.json."""
     return _LAYOUTS[kind]
+
+
+def _kind(directory: str) -> str:
+    """Read what kind of run a directory is of; empty where it cannot be told."""
+    with suppress(OSError, ValueError, TypeError, KeyError):
+        kind = json.loads(Path(directory, "plan.json").read_bytes())["kind"] if own(directory) else ""
+        return kind if kind in _LAYOUTS else ""
+    return ""
 
 
 def own(directory: str) -> bool:

@@ -1,4 +1,4 @@
-"""Run directories as commands meet them: who removes one holds it meanwhile."""
+"""Run directories as commands meet them: who removes one holds it meanwhile, and one of another kind is called by its name."""
 
 import fcntl
 from pathlib import Path
@@ -54,3 +54,16 @@ def test_a_run_that_begins_while_another_is_removed_stays(inputs: None, command:
     answer = command("pairs", "a.fa", "b.fa", "-o", "out.sam", "--device", "cpu")
     assert answer.returncode == Exit.COMPLETE, answer.stderr
     assert Path("out.sam.run", "parts").exists()
+
+
+@pytest.mark.parametrize("more", [(), ("--new",)])
+def test_a_run_of_another_kind_is_named_and_stays(more: tuple[str, ...], inputs: None, command: Any) -> None:
+    kinds, given = ("pairs", "genome", "search"), ("a.fa", "b.fa", "--device", "cpu", "--workers", "0", "--quiet")
+    for made in kinds:
+        assert command(made, *given, "-o", made).returncode == Exit.COMPLETE
+        files = sorted(Path(made).rglob("*"))
+        for kind in {*kinds} - {made}:
+            answer = command(kind, *given, "-o", made, *more)
+            said = f"tidalign: {made}: expected a new run directory or one of `tidalign {kind}`, found one of `tidalign {made}`; choose another place with -o"
+            assert answer.returncode == Exit.CANNOT_WRITE and answer.stderr.startswith(said)
+        assert sorted(Path(made).rglob("*")) == files
