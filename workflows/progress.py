@@ -208,8 +208,8 @@ def show(message: str) -> None:
 
 
 def brief(text: str, longest: int = LONGEST_MESSAGE, whole: int = 0) -> str:
-    """Shorten a message to one line of so many letters: its longest words, paths and names, lose their middles, as little as it takes; then all of it, unless it
-    has at most `whole`."""
+    """Shorten a message to one line of so many letters: its longest words, paths and names, lose their middles, as little as it takes; then all of it,
+    unless it has at most `whole`."""
     words = text.split()
     most = longest + 1
     while len(" ".join(words)) > longest and most > _WORD:

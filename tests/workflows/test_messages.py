@@ -15,7 +15,6 @@ from tidalign.pipeline.genome.formats import general
 from tidalign.workflows import cli
 from tidalign.workflows.progress import LONGEST_MESSAGE, LONGEST_USAGE, brief, say
 
-
 NAME = "chr1_" + "n" * 5000 + "_end"
 PATH = "/data/" + "d" * 250 + ("/" + "e" * 250) * 15 + "/reads.fq"
 WORDS = "expected this and " * 100
