@@ -1,17 +1,19 @@
 """Write the rows of any finished run to one file, in any of its formats: names are checked first, threads make the text, and the file is whole or not there."""
 
 import errno
+import fcntl
 import os
 import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
+from zlib import crc32
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -37,28 +39,45 @@ def destination(output: str) -> Iterator[BinaryIO]:
         return
     named = Path(output)
     path = named.resolve()  # a symbolic link stays one
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     with write_errors(output):
         if named.is_dir():
             raise CannotWrite(f"{output}: expected a file to write, found a directory")
         if named.exists() and not stat.S_ISREG(named.stat().st_mode):  # a device or a pipe is written to, not replaced; /dev/fd/3 has no other name
-            with Stream(named, "wb") as sink:
-                yield sink
+            with Stream(named, "wb") as device:
+                yield device
             return
-        try:
-            with temporary.open("wb", buffering=1 << 20) as sink:
+        temporary, sink = _temporary(path)
+        with sink:  # which holds the name until the file has another or is gone
+            try:
                 yield sink
                 sink.flush()
                 os.fsync(sink.fileno())
-            temporary.replace(path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+                temporary.replace(path)
+            except BaseException:
+                temporary.unlink(missing_ok=True)
+                raise
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def _temporary(path: Path) -> tuple[Path, BinaryIO]:
+    """Open what becomes a file, under a name that all exports to it on this host have: one that was killed leaves it to the next. While one has it, or
+    where none can, a process has a name of its own."""
+    host = crc32(os.uname().nodename.encode())
+    temporary = path.with_name(f".{path.name}.{host:08x}.tmp")
+    with suppress(OSError), ExitStack() as opened:
+        handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        opened.callback(os.close, handle)
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(temporary.stat(), os.fstat(handle)):  # else who had it has just given it its name
+            os.ftruncate(handle, 0)
+            opened.pop_all()
+            return temporary, os.fdopen(handle, "wb", buffering=1 << 20)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    return temporary, temporary.open("wb", buffering=1 << 20)
 
 
 @contextmanager
