@@ -3,7 +3,7 @@
     python tests/benchmarks/local_long.py RESULT.json [--pairs 100000:1 ...] [--shapes 16:2 ...]
 
 Pairs are those of `wavefront_device.py` at 5 % error, affine gaps, letters on the device, results on the host, the best of two calls; beside them the host twin
-on one core, up to ten billion cells. Rows must be equal. --shapes: rows of a lane and strips of a block that are tried beside what is chosen.
+on one core, up to a billion cells. Rows must be equal. --shapes: rows of a lane and strips of a block that are tried beside what is chosen.
 """
 
 import argparse
@@ -34,7 +34,7 @@ from tidalign.kernels.scoring.substitution import Substitution
 PAIRS = ["4000:500", "4000:4000", "10000:1", "10000:200", "10000:1000", "32000:1", "32000:16", "32000:128", "32000:512", "100000:1", "100000:8", "1000000:1"]
 MOST_KEPT = 200_000
 """Letters of pairs whose ways back fit the GPU's memory."""
-MOST_ON_HOST, MOST_ALONE = 1e10, 32_000
+MOST_ON_HOST, MOST_ALONE = 1.1e9, 32_000
 """Cells of pairs that the host twin aligns beside it; letters of those that lanes have alone."""
 
 
