@@ -60,7 +60,7 @@ SHARED = {
     "wavefront": {"batch", "device", "device_edit", "device_pruned", "host", "model", "trace"},
     "bidirectional": {"device", "host"},
     "seed": {"sort"},
-    "local": {"device.launches", "host"},
+    "local": {"device.forms", "device.launches", "host"},
     "fences": {"follow", "kept"},
     "extension": {"host", "launches", "runs", "side", "sweep"},
     "inspection": {"device", "host"},

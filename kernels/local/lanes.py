@@ -40,6 +40,20 @@ class Lanes:
         function = ir.FunctionType(self.vector, [self.vector] * 2)
         return self.b.call(cgutils.get_or_insert_function(self.b.module, function, f"llvm.{name}.v{self.count}i{self.element.width}"), [x, y])
 
+    def numbers(self) -> Any:
+        """Give each lane its number."""
+        return ir.Constant(self.vector, list(range(self.count)))
+
+    def moved(self, value: Any, address: Any) -> Any:
+        """Give each lane what the one before it has; the first, what is at an address."""
+        first = self.b.insert_element(self.lowest, self.b.load(self.b.inttoptr(address, POINTER), align=1, typ=self.element), ir.Constant(I32, 0))
+        places = [0, *range(self.count, 2 * self.count - 1)]
+        return self.b.shuffle_vector(first, value, ir.Constant(ir.VectorType(I32, self.count), places))
+
+    def store_last(self, value: Any, address: Any) -> None:
+        """Store what the last lane has."""
+        self.b.store(self.b.extract_element(value, ir.Constant(I32, self.count - 1)), self.b.inttoptr(address, POINTER), align=1)
+
     def larger(self, x: Any, y: Any) -> Any:
         return self._call("smax", x, y)
 

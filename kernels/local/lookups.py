@@ -58,14 +58,14 @@ def _byte(b: Any, words: list[Any], r: int, lanes: int) -> Any:
 class Scores:
     """Emit the scores of a column's letters with those of the strip's rows."""
 
-    def __init__(self, lanes: Lanes, query: Any, letters: Any, scores: list[Any]) -> None:
-        self.lanes, self.query, self.letters = lanes, query, letters
+    def __init__(self, lanes: Lanes, query: Any, letters: Any, scores: list[Any], backwards: bool) -> None:
+        self.lanes, self.query, self.letters, self.backwards = lanes, query, letters, backwards
         self.compared = [lanes.splat(score) for score in scores] if len(scores) == 2 else None
         self.shared = len(scores) == 3
 
     def rows(self, column: Any) -> list[Any]:
         lanes, b = self.lanes, self.lanes.b
-        at = b.add(self.letters, b.mul(column, ir.Constant(I64, lanes.count)))
+        at = b.sub(self.letters, column) if self.backwards else b.add(self.letters, b.mul(column, ir.Constant(I64, lanes.count)))
         if self.compared:
             match, mismatch = self.compared
             letter = b.zext(lanes.load(at, vector=ir.VectorType(I8, lanes.count)), lanes.vector)

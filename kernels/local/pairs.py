@@ -1,7 +1,7 @@
 """Alignment of pairs by scores: local, with free ends, global, or extension from the corner; any matrix, gaps of one or two pieces."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,13 @@ BLOCK_BYTES = 1 << 23
 
 GROUP_BYTES = 1 << 28
 """Memory of a group from which on its pairs are aligned one by one, a lane each."""
+
+ALONG_COST, ALONG_SAVES = 1.25, 1e7
+"""What a vector of cells takes where lanes have strips of one pair, to where they have pairs; and how many vectors (0.2 s) all calls of this process would have
+gained before pairs are aligned so: by kernels of their own, which are compiled once."""
+
+ROUND_ROWS = 256
+"""Rows of all lanes together, of the widest vectors, where they have strips of one pair."""
 
 SHARED_PAIRS = 256
 """Pairs of one query from which on all lanes share its scores: a kernel of its own, which must be worth its compilation."""
@@ -99,12 +106,14 @@ def memory(letters: Coding, query: int, target: int, *, traced: bool) -> int:
     kept = 8 * (1 + len(letters.costs) // 2)
     if not traced:
         return (kept + 1) * (target + 1)
-    rows = max(BLOCK_BYTES // (target + 1), int((kept * query) ** 0.5)) // 8 * 8 + 8
-    return (target + 1) * (min(rows, query + 8) + (query // rows + 2) * kept) + 4 * (query + target)
+    rows = (max(BLOCK_BYTES // (target + 1), int((kept * query) ** 0.5)) // ROUND_ROWS + 1) * ROUND_ROWS
+    return (target + 1) * (min(rows, query + ROUND_ROWS) + (query // rows + 2) * kept) + 4 * (query + target)
 
 
 class _Work:
-    """Take pairs on their way to `Alignments`."""
+    """Take pairs on their way to `Alignments`. gain: vectors of cells that pairs of this process would have saved, one by one."""
+
+    gain: ClassVar[float] = 0.0
 
     def __init__(self, letters: Coding, query: Coded, target: Coded, span: str, report: str) -> None:
         self._letters, self._query, self._target = letters, query, target
@@ -149,19 +158,42 @@ class _Work:
         return np.asarray((lowest < 0x7F00) & (highest < 0x7F00) & (m < 0x7FFF))
 
     def _align(self, rows: Integers, bits: int) -> None:
-        """Align these pairs with lanes of so many bits; those whose group would take too much memory alone, in one lane of 64."""
+        """Align these pairs with lanes of so many bits; those whose group would take too much memory one by one: all lanes on one, or in one lane of 64."""
         from tidalign.kernels.local.lanes import PAIR_LANES
 
         n, m = self._query.lengths[rows], self._target.lengths[rows]
         if bits != 64:
             large = self._bytes(n, m, PAIR_LANES, bits) > GROUP_BYTES if self._keep else (m + 1) * PAIR_LANES * bits // 2 > GROUP_BYTES
-            self._align(rows[large], 64)
+            if self._local:
+                self._along(rows[large], bits)
+            else:
+                self._align(rows[large], 64)
             rows, n, m = rows[~large], n[~large], m[~large]
         if not len(rows):
             return
         # Pairs of like lengths share a group: queries within an eighth, then targets by length.
         order = rows[np.lexsort((m, (8 * np.log2(n + 1)).astype(np.int64)))]
-        self._groups(order, PAIR_LANES if bits != 64 else 1, bits)
+        if bits == 64:
+            self._groups(order, 1, bits)
+            return
+        alone = self._alone(order)
+        self._along(order[alone], bits)
+        self._groups(order[~alone], PAIR_LANES, bits)
+
+    def _alone(self, order: Integers) -> npt.NDArray[np.bool_]:
+        """Tell which of these pairs to align one by one, as their group has too few, or such different ones."""
+        from tidalign.kernels.local.lanes import PAIR_LANES
+        from tidalign.kernels.local.lookups import STRIP_ROWS
+
+        if not self._local:
+            return np.zeros(len(order), np.bool_)
+        n, m = self._query.lengths[order], self._target.lengths[order]
+        firsts = np.arange(0, len(order), PAIR_LANES)
+        together = np.maximum.reduceat(n, firsts) / STRIP_ROWS * np.maximum.reduceat(m, firsts)
+        alone = np.add.reduceat(-(-n // (STRIP_ROWS * PAIR_LANES)) * (m + PAIR_LANES), firsts)
+        saved = together - ALONG_COST * alone
+        _Work.gain += float(saved[saved > 0].sum())
+        return np.repeat((saved > 0) & (_Work.gain >= ALONG_SAVES), PAIR_LANES)[: len(order)]
 
     def _bytes(self, n: Integers, m: Integers, lanes: int, bits: int) -> npt.NDArray[np.float64]:
         """Estimate what a group of pairs of these lengths takes with the way back."""
@@ -175,9 +207,37 @@ class _Work:
         rows = np.maximum(BLOCK_BYTES // ((m + 1) * lanes), np.sqrt(kept * n).astype(np.int64))
         return np.asarray((rows // 8 + 1) * 8)
 
+    def _along(self, rows: Integers, bits: int) -> None:
+        """Align pairs one by one, with strips of a pair in the lanes."""
+        from tidalign.kernels.local import along, lookups
+        from tidalign.kernels.local.lanes import PAIR_LANES
+
+        if not len(rows):
+            return
+        n, m = self._query.lengths, self._target.lengths
+        height, width = n[rows], m[rows] + 1 + 2 * PAIR_LANES
+        of_round = lookups.STRIP_ROWS * PAIR_LANES
+        blocks = -(-self._block(height, width, 1, bits) // of_round) * of_round
+        kinds = 1 + len(self._letters.costs) // 2
+        signed = np.dtype(f"i{bits // 8}")
+        buffers = (
+            np.empty(kinds * int(width.max()), signed),
+            np.empty(int(width.max()), np.uint8),
+            np.empty((1 + lookups.STRIP_ROWS * kinds + 3) * PAIR_LANES, signed),
+            np.empty(lookups.STRIP_ROWS * PAIR_LANES, signed),
+            np.zeros(lookups.LETTERS * PAIR_LANES, np.uint64),
+            np.empty(int((np.minimum(blocks, height + of_round) * width).max()) if self._keep else 0, np.uint8),
+        )
+        sides: tuple[Any, ...] = (self._query.codes, self._query.starts, self._letters.table)
+        rest = (self._target.codes, self._target.starts, n, m, self._letters.same, blocks, self._span, self._letters.costs, self._letters.scores, self._keep)
+        kept = np.empty(int(((height // blocks + 1) * width).max()) * kinds if self._keep else 0, signed)
+        along.align_along(rows, sides, *rest, buffers, kept, self._cigar, self._ends, self._found, np.dtype(f"u{bits // 8}").type(0))
+
     def _groups(self, order: Integers, lanes: int, bits: int) -> None:
         from tidalign.kernels.local import lookups, walk
 
+        if not len(order):
+            return
         n, m = self._query.lengths, self._target.lengths
         firsts = np.arange(0, len(order), lanes)
         height, width = (np.maximum.reduceat(lengths[order], firsts) for lengths in (n, m))

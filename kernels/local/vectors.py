@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
-"""Cells of a strip of STRIP_ROWS query rows, a lane a pair: numba intrinsics that emit LLVM vector code.
+"""Cells of strips of STRIP_ROWS query rows, a lane a pair or a strip of one pair: numba intrinsics that emit LLVM vector code.
 
 The argument `null` says by its type what a lane is. Its bits: 16 and 32 have PAIR_LANES, 64 has one. Unsigned: scores are never below 0 (local alignment);
 signed: they may be. Lanes of uint16 hold the score less 32,768, so that subtraction stops at 0 by itself and scores go up to 65,535; all others hold the score.
@@ -40,7 +40,7 @@ def _directions(lanes: Lanes, best: Any, diagonal: Any, insertions: list[Any], d
     return b.trunc(said, ir.VectorType(I8, lanes.count))
 
 
-def _sweep(track: int, keep: bool) -> Any:
+def _sweep(track: int, keep: bool, along: bool = False) -> Any:
     """Make the intrinsic for columns [start, stop) of a strip. Its arguments: addresses (`places`), start, stop, bytes from a row of directions to the next,
     what gaps cost ((open + extend, extend) of each piece), what letters score ((match, mismatch), or (0,) where they are looked up, three of them in
     rows that all lanes share), `null`.
@@ -56,6 +56,9 @@ def _sweep(track: int, keep: bool) -> Any:
     places: H of the row above and then, below, of the strip's last; bytes from it to I of a piece, and from there to that of the next; the target's letters (a
     byte a lane, from column 0 on); the strip's state: H above to the left, H of the rows, D of each piece of the rows, highest score, its column, its row; the
     rows' letters or tables; limits of the rows' scores where these are tracked (not of local alignments); directions of the first row.
+
+    along: lanes have the strips of one pair, each a column behind the one above it: start and stop are steps, the columns of the first lane. H and I of the row
+    above and then below all strips are of one lane each; letters lie backwards, that of column c at -c.
     """
 
     def define(typing: Any, places: Any, start: Any, stop: Any, stride: Any, costs: Any, scores: Any, null: Any) -> Any:
@@ -66,7 +69,7 @@ def _sweep(track: int, keep: bool) -> Any:
             pieces = len(prices) // 2
             above, apart, letters, state, query, limits, directions = addresses
             gaps_above = [b.add(above, b.mul(apart, ir.Constant(I64, 1 + piece))) for piece in range(pieces)]
-            matrix = Scores(lanes, query, letters, cgutils.unpack_tuple(b, args[5]))
+            matrix = Scores(lanes, query, letters, cgutils.unpack_tuple(b, args[5]), along)
             limited = [lanes.load(limits, r) for r in range(STRIP_ROWS)] if track and not lanes.local else None
             held = 1 + STRIP_ROWS * (1 + pieces) + {UNTRACKED: 0, SCORED: 1, PLACED: 3}[track]
             begin = b.block
@@ -77,14 +80,19 @@ def _sweep(track: int, keep: bool) -> Any:
             b.position_at_end(loop)
             column = b.phi(I64)
             values = [b.phi(lanes.vector) for _ in range(held)]
+            below = [b.phi(lanes.vector) for _ in gaps_above if along]  # I of the strips' last rows
             b.cbranch(b.icmp_signed("<", column, stop), body, done)
 
             b.position_at_end(body)
-            shift = b.mul(column, ir.Constant(I64, lanes.count * lanes.size))
+            shift = b.mul(column, ir.Constant(I64, lanes.size if along else lanes.count * lanes.size))
             corner, rows = values[0], values[1 : 1 + STRIP_ROWS]
             deletions = [values[1 + STRIP_ROWS * (1 + piece) : 1 + STRIP_ROWS * (2 + piece)] for piece in range(pieces)]
-            new_corner = lanes.load(b.add(above, shift))
-            insertions = [lanes.load(b.add(gap, shift)) for gap in gaps_above]
+            if along:
+                new_corner = lanes.moved(rows[-1], b.add(above, shift))
+                insertions = [lanes.moved(value, b.add(gap, shift)) for value, gap in zip(below, gaps_above, strict=True)]
+            else:
+                new_corner = lanes.load(b.add(above, shift))
+                insertions = [lanes.load(b.add(gap, shift)) for gap in gaps_above]
             out_rows: list[Any] = []
             out_deletions: list[list[Any]] = [[] for _ in range(pieces)]
             found, place = matrix.rows(column), b.add(directions, b.mul(column, ir.Constant(I64, lanes.count)))
@@ -107,16 +115,20 @@ def _sweep(track: int, keep: bool) -> Any:
                     lanes.store(_directions(lanes, best, diagonal, before, [deletion[r] for deletion in deletions], opened), place)
                     place = b.add(place, stride)
                 out_rows.append(best)
-            lanes.store(out_rows[-1], b.add(above, shift))
-            for gap, value in zip(gaps_above, insertions, strict=True):
-                lanes.store(value, b.add(gap, shift))
+            for at, value in zip([above, *gaps_above], [out_rows[-1], *insertions], strict=True):
+                if along:
+                    lanes.store_last(value, b.sub(b.add(at, shift), ir.Constant(I64, (lanes.count - 1) * lanes.size)))
+                else:
+                    lanes.store(value, b.add(at, shift))
             leaving = [new_corner, *out_rows, *sum(out_deletions, [])]
-            leaving += _tracked(lanes, out_rows, limited, values[len(leaving) :], column)
+            columns = b.sub(lanes.splat(column), lanes.numbers()) if along else lanes.splat(column)
+            leaving += _tracked(lanes, out_rows, limited, values[len(leaving) :], columns)
             for came, block in ((start, begin), (b.add(column, ir.Constant(I64, 1)), b.block)):
                 column.add_incoming(came, block)
             after = b.block
             b.branch(loop)
-            for value, first, following in zip(values, entering, leaving, strict=True):
+            entering_all, leaving_all = entering + [lanes.lowest] * len(below), leaving + insertions[: len(below)]
+            for value, first, following in zip(values + below, entering_all, leaving_all, strict=True):
                 value.add_incoming(first, begin)
                 value.add_incoming(following, after)
 
@@ -130,8 +142,8 @@ def _sweep(track: int, keep: bool) -> Any:
     return intrinsic(define)
 
 
-def _tracked(lanes: Lanes, rows: list[Any], limits: list[Any] | None, held: list[Any], column: Any) -> list[Any]:
-    """Give the highest score so far and, where `held` has them, its column and row, with the rows of this column."""
+def _tracked(lanes: Lanes, rows: list[Any], limits: list[Any] | None, held: list[Any], columns: Any) -> list[Any]:
+    """Give the highest score so far and, where `held` has them, its column and row, with the rows of a column, that of each lane."""
     if not held:
         return []
     b = lanes.b
@@ -146,11 +158,14 @@ def _tracked(lanes: Lanes, rows: list[Any], limits: list[Any] | None, held: list
     if len(held) == 1:
         return [best]
     better = lanes.above(highest, held[0])
-    return [best, b.select(better, lanes.splat(column), held[1]), b.select(better, place, held[2])]
+    return [best, b.select(better, columns, held[1]), b.select(better, place, held[2])]
 
 
 sweep, sweep_scored, sweep_placed = (_sweep(track, False) for track in (UNTRACKED, SCORED, PLACED))
 sweep_keep, sweep_placed_keep = _sweep(UNTRACKED, True), _sweep(PLACED, True)
+along_scored, along_placed, along_keep, along_placed_keep = (
+    _sweep(track, keep, True) for track, keep in ((SCORED, False), (PLACED, False), (UNTRACKED, True), (PLACED, True))
+)
 
 
 @intrinsic

@@ -37,13 +37,23 @@ def add(cigar, at, stop, code):
     return at - 1
 
 
+@inline
+def byte_of(row, column, stride, lanes, lane):
+    """Find the direction byte of a cell of the pair in a lane, or where lanes have the strips of one pair (lane: -1)."""
+    if lane < 0:
+        lane = row // STRIP_ROWS % lanes
+        row = row // (STRIP_ROWS * lanes) * STRIP_ROWS + row % STRIP_ROWS
+        column += lane
+    return row * stride + column * lanes + lane
+
+
 @jit
 def walked(directions, stride, lanes, lane, top_row, q, t, same, cursor, cigar, ends):
-    """Walk back the pair in a lane as far as it lies below `top_row`. cursor: row, column, state, and whether it has come to its begin."""
+    """Walk back the pair in a lane (as `byte_of` has it) as far as it lies below `top_row`. cursor: row, column, state, and whether it is at its begin."""
     row, column, gap = cursor[0], cursor[1], cursor[2]
     at, stop = ends[0], ends[1]
     while row > top_row and column > 0:
-        said = np.int64(directions[(row - 1 - top_row) * stride + column * lanes + lane])
+        said = np.int64(directions[byte_of(row - 1 - top_row, column, stride, lanes, lane)])
         if (
             (gap == FROM_I1 and said & OPENED_I1)
             or (gap == FROM_D1 and said & OPENED_D1)

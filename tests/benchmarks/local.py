@@ -32,6 +32,8 @@ CASES: dict[str, tuple[int, int, bytes, float, str]] = {
     "DNA, 1 kb, 5 % errors": (1_000, 320, DNA, 0.05, "match:2,mismatch:-4,gap:4,2"),
     "DNA, 10 kb, 5 % errors": (10_000, 32, DNA, 0.05, "match:2,mismatch:-4,gap:4,2"),
     "proteins, about 350 aa, 60 % errors": (350, 2_560, RESIDUES, 0.6, "blosum62,gap:11,1"),
+    "DNA, one pair of 10 kb, 5 % errors": (10_000, 1, DNA, 0.05, "match:2,mismatch:-4,gap:4,2"),
+    "proteins, one pair of about 5,000 aa, 60 % errors": (5_000, 1, RESIDUES, 0.6, "blosum62,gap:11,1"),
 }
 """Letters, pairs, alphabet, share of errors, scoring."""
 

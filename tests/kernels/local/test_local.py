@@ -30,7 +30,7 @@ def test_all_is_as_in_the_whole_matrix(name: str, span: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "span", "bits"),
-    [("affine", "overlap", 32), ("pam250 in two pieces", "local", 32), ("affine", "overlap", 64), ("pam250 in two pieces", "local", 64)],
+    [("affine", "overlap", 32), ("pam250 in two pieces", "local", 32), ("affine", "overlap", 64), ("pam250 in two pieces", "global", 64)],
 )
 def test_wider_lanes(monkeypatch: pytest.MonkeyPatch, name: str, span: str, bits: int) -> None:
     text, alphabet, ambiguous = SCORINGS[name]

@@ -1,0 +1,99 @@
+"""Long pairs one by one on cores, lanes with strips of a pair: the whole matrix's scores, places and CIGARs, and those of lanes with a pair each."""
+
+import random
+
+import numpy as np
+import pytest
+import scored_oracle
+from scored_cases import SCORINGS, aligned, batch, cases, mutated, same
+
+from tidalign.kernels.local import along, pairs
+from tidalign.kernels.local.lanes import PAIR_LANES
+from tidalign.kernels.local.lookups import STRIP_ROWS
+from tidalign.kernels.scoring.substitution import Substitution
+
+NEVER = 1e18
+
+
+def one_by_one(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Have all pairs aligned one by one from here on; gives a list that counts them."""
+    counted: list[int] = []
+    align = along.align_along
+    monkeypatch.setattr(along, "align_along", lambda order, *rest: (counted.append(len(order)), align(order, *rest))[1])
+    monkeypatch.setattr(pairs, "ALONG_COST", -NEVER)
+    monkeypatch.setattr(pairs, "ALONG_SAVES", -NEVER)
+    return counted
+
+
+@pytest.mark.parametrize("bits", [16, 32])
+@pytest.mark.parametrize("name", SCORINGS)
+def test_all_is_as_in_the_whole_matrix(monkeypatch: pytest.MonkeyPatch, name: str, bits: int) -> None:
+    text, alphabet, ambiguous = SCORINGS[name]
+    scoring = Substitution.parse(text)
+    queries, targets = cases(len(name) + bits, alphabet, 100)
+    sides = [batch(strings, scoring) for strings in (queries, targets)]
+    if bits == 32:
+        monkeypatch.setattr(pairs._Work, "_narrow", lambda self: np.zeros(len(self._found[0]), bool))
+    counted = one_by_one(monkeypatch)
+    found = pairs.align(*sides, scoring, ambiguous=ambiguous)
+    assert counted == [100]
+    assert aligned(found) == [scored_oracle.align(query, target, scoring, "local", ambiguous) for query, target in zip(queries, targets, strict=True)]
+    for report in ("score", "ends"):
+        other = pairs.align(*sides, scoring, ambiguous=ambiguous, report=report)
+        assert other.score is not None and found.score is not None and other.score.tolist() == found.score.tolist()
+    same(found, other, "ends")
+
+
+@pytest.mark.parametrize("name", ["affine", "two pieces", "blosum62"])
+@pytest.mark.parametrize("block_bytes", [1, 1 << 20, 1 << 23], ids=["a round a block", "some rounds a block", "one block"])
+def test_rounds_and_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch, name: str, block_bytes: int) -> None:
+    """Queries about as long as one round of strips, and as several; ends in the first strip of a round and in its last."""
+    text, alphabet, ambiguous = SCORINGS[name]
+    scoring, chance, rows = Substitution.parse(text), random.Random(4), STRIP_ROWS * PAIR_LANES
+    queries = ["".join(chance.choices(alphabet[:4], k=length)) for length in (1, rows - 1, rows, rows + 1, 3 * rows, 7 * rows + 9, 2 * rows)]
+    targets = ["".join(mutated(chance, query[len(query) // 3 :], alphabet[:4])) for query in queries[:-1]] + [queries[-1][: rows + 1]]
+    sides = [batch(strings, scoring) for strings in (queries, targets)]
+    expected = pairs.align(*sides, scoring, ambiguous=ambiguous)
+    counted = one_by_one(monkeypatch)
+    monkeypatch.setattr(pairs, "BLOCK_BYTES", block_bytes)
+    same(expected, pairs.align(*sides, scoring, ambiguous=ambiguous), "cigar")
+    assert counted == [len(queries)]
+
+
+@pytest.mark.parametrize(("length", "match"), [(20_000, 4), (600, 127)])
+def test_scores_beyond_16_bits(monkeypatch: pytest.MonkeyPatch, length: int, match: int) -> None:
+    scoring = Substitution.parse(f"match:{match},mismatch:-4,gap:4,2")
+    letters = "".join(random.Random(length).choices("ACGT", k=length))
+    queries = [letters, letters[: 65_534 // match], letters[: 65_536 // match + 1], letters[:100]]
+    counted = one_by_one(monkeypatch)
+    found = pairs.align(*(batch(strings, scoring) for strings in (queries, [letters] * 4)), scoring)
+    assert sum(counted) == 4 + 2, "two are aligned again"
+    assert found.score is not None and found.score.tolist() == [match * min(length, len(query)) for query in queries]
+    assert [row[5] for row in aligned(found)] == [f"{min(length, len(query))}=" for query in queries]
+
+
+def test_a_group_of_few_or_unlike_pairs_is_aligned_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long pair alone, and one among short ones, for which all other lanes would wait; full groups are not."""
+    scoring, chance = Substitution.parse("match:2,mismatch:-4,gap:4,2"), random.Random(8)
+    counted: list[int] = []
+    align = along.align_along
+    monkeypatch.setattr(along, "align_along", lambda order, *rest: (counted.append(len(order)), align(order, *rest))[1])
+    monkeypatch.setattr(pairs, "ALONG_SAVES", 0.0)
+    long, short = ("".join(chance.choices("ACGT", k=length)) for length in (3000, 50))
+    for strings, expected in (([long], [1]), ([short] * (PAIR_LANES - 1) + [long], [PAIR_LANES]), ([long] * 2 * PAIR_LANES, []), ([short] * 5, [])):
+        counted.clear()
+        found = pairs.align(*(batch(strings, scoring) for _ in range(2)), scoring)
+        assert counted == expected and found.score is not None and found.score.tolist() == [2 * len(each) for each in strings]
+
+
+def test_it_is_worth_it_where_there_is_enough_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls with a pair each, as in a loop, count together."""
+    scoring, counted = Substitution.parse("match:2,mismatch:-4,gap:4,2"), one_by_one(monkeypatch)
+    monkeypatch.setattr(pairs, "ALONG_COST", 1.0)
+    monkeypatch.setattr(pairs._Work, "gain", 0.0)
+    sides = [batch(["ACGTTGCA" * 100], scoring) for _ in range(2)]
+    gained = 800 / STRIP_ROWS * 800 - -(-800 // (STRIP_ROWS * PAIR_LANES)) * (800 + PAIR_LANES)
+    monkeypatch.setattr(pairs, "ALONG_SAVES", 2.5 * gained)
+    for calls in (0, 0, 1, 2):
+        assert pairs.align(*sides, scoring).score == [1600]
+        assert len(counted) == calls
