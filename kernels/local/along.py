@@ -1,22 +1,27 @@
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
-"""One long pair on one core, locally: lanes have strips of its rows, one under the other, each a column behind the one above it.
+"""One long pair on one core: lanes have strips of its rows, one under the other, each a column behind the one above it.
 
-So many strips are a round. Cells before column 1 and behind the last one are made of letters that match nothing: no score of theirs is above 0 or the highest
-so far. Gaps, scores and the way back are those of walk.py; a block of rows is some rounds.
+So many strips are a round. Lanes that are before column 1, or behind the last one, stay as they are; of a local alignment they need not, as letters there match
+nothing: no score is above 0 or the highest so far. Gaps, scores and the way back are those of walk.py; a block of rows is some rounds.
 """
 
 import numpy as np
 
-from tidalign.kernels.local.host import at_borders, better, first_columns, rows_of
+from tidalign.kernels.local.host import BEGIN_QUERY, BEGIN_TARGET, END_CORNER, END_QUERY, END_TARGET, at_borders, better, boundary, rows_of
 from tidalign.kernels.local.lookups import STRIP_ROWS
 from tidalign.kernels.local.vectors import (
+    along,
     along_keep,
     along_placed,
     along_placed_keep,
     along_scored,
-    fill,
     lane_count,
     lowest_score,
+    masked,
+    masked_keep,
+    masked_placed,
+    masked_placed_keep,
+    masked_scored,
     score_of_zero,
 )
 from tidalign.kernels.local.walk import begun, walked
@@ -35,66 +40,121 @@ def backwards(target, lanes, pad, letters):
 
 
 @jit
-def row_above(top, width, costs, null):
-    """Write H and I above the first strip."""
-    zero, low = score_of_zero(null), lowest_score(null)
-    top[:width] = zero
-    for piece in range(len(costs) // 2):
-        top[(piece + 1) * width : (piece + 2) * width] = max(zero - costs[2 * piece], low)
+def row_above(top, width, span, costs, null):
+    """Write H and I of row 0 from column 0 on, behind as many elements as there are lanes."""
+    zero, low, first = score_of_zero(null), lowest_score(null), lane_count(null)
+    for j in range(width - first):
+        score = boundary(j, span & BEGIN_TARGET, costs) + zero
+        top[first + j] = max(score, low)
+        for piece in range(len(costs) // 2):
+            top[(piece + 1) * width + first + j] = max(score - costs[2 * piece], low)
 
 
 @jit
-def swept(places, stop, stride, costs, scores, track, keep, null):
-    """Make a round."""
+def columns_before(state, row, span, costs, null):
+    """Write the state of the strips below `row` before their first columns."""
+    lanes, zero, low = lane_count(null), score_of_zero(null), lowest_score(null)
+    state[:] = low  # I of the strips' last rows, of which no lane takes anything before it is there
+    for lane in range(lanes):
+        for r in range(STRIP_ROWS + 1):
+            score = boundary(row + STRIP_ROWS * lane + r, span & BEGIN_QUERY, costs) + zero
+            state[r * lanes + lane] = max(score, low)
+            for piece in range(len(costs) // 2 if r else 0):
+                state[(STRIP_ROWS * (1 + piece) + r) * lanes + lane] = max(score - costs[2 * piece], low)
+
+
+@jit
+def swept(places, start, stop, stride, costs, scores, track, keep, null):
+    """Make steps [start, stop) of a round."""
     apart()
-    start = np.int64(1)
     if track and keep:
         along_placed_keep(places, start, stop, stride, costs, scores, null)
     elif keep:
         along_keep(places, start, stop, stride, costs, scores, null)
     elif track == 1:
         along_scored(places, start, stop, stride, costs, scores, null)
-    else:
+    elif track == 2:
         along_placed(places, start, stop, stride, costs, scores, null)
+    else:
+        along(places, start, stop, stride, costs, scores, null)
+
+
+@jit
+def swept_masked(places, start, stop, stride, costs, scores, track, keep, null):
+    """Make the same where some lanes are before column 1, or behind the last one."""
+    apart()
+    if track and keep:
+        masked_placed_keep(places, start, stop, stride, costs, scores, null)
+    elif keep:
+        masked_keep(places, start, stop, stride, costs, scores, null)
+    elif track == 1:
+        masked_scored(places, start, stop, stride, costs, scores, null)
+    elif track == 2:
+        masked_placed(places, start, stop, stride, costs, scores, null)
+    else:
+        masked(places, start, stop, stride, costs, scores, null)
 
 
 @jit
 def round_swept(buffers, sides, strips, i, row, reach, width, place, span, costs, scores, track, keep, found, null):
-    """Make a round of strips from `row` on, columns up to `reach`, and take in the highest score. strips: where rows of each lane begin, less `row`, and how
-    many there are from there on. place: of the first direction byte."""
-    top, letters, zero, state, strip, words, directions = buffers
+    """Make a round of strips from `row` on, columns up to `reach`, and take in the ends. strips: where each lane's rows begin, less `row`, and how many there
+    are from there on. place: of the first direction byte."""
+    top, letters, zero, state, strip, words, limits, directions = buffers
     queries, _, table = sides
     starts, left, numbers = strips
-    lanes = lane_count(null)
-    held = 1 + STRIP_ROWS * (1 + len(costs) // 2)
+    lanes, low = lane_count(null), lowest_score(null)
+    pieces = len(costs) // 2
+    held = 1 + STRIP_ROWS * (1 + pieces)
     rows_of(queries, starts, left, numbers, lanes, row, strip, words, table, scores, null)
-    first_columns(state, row, span, costs, null)
-    size = state.itemsize * lanes
-    fill(state.ctypes.data + held * size, score_of_zero(null), null)
-    fill(state.ctypes.data + (held + 1) * size, 0, null)
-    fill(state.ctypes.data + (held + 2) * size, 0, null)
+    columns_before(state, row, span, costs, null)
+    ends = span & (END_QUERY | END_TARGET | END_CORNER)
+    last = left[0] - 1 - row  # row of the query's last letter in this round
+    here = 0 <= last < STRIP_ROWS * lanes
+    look = track if ends == 0 or (here and span & END_QUERY) else 0
+    if look:
+        limits[:] = low
+        if ends:
+            limits[last % STRIP_ROWS * lanes + last // STRIP_ROWS] = -(low + 1)
+        state[held * lanes : (held + 1) * lanes] = score_of_zero(null) if ends == 0 else low
+        state[(held + 1) * lanes : (held + 3) * lanes] = 0
+    if look != 2:  # what else is in the state follows what is tracked
+        state[(held + (look > 0)) * lanes : (held + (look > 0) + pieces) * lanes] = low
     query = strip.ctypes.data if len(scores) == 2 else words.ctypes.data
     above = top.ctypes.data + lanes * top.itemsize
-    places = (above, width * top.itemsize, letters.ctypes.data + zero, state.ctypes.data, query, np.int64(0), directions.ctypes.data + place)
-    swept(places, reach + lanes, width * lanes, costs, scores, track, keep, null)
-    for lane in range(lanes if track else 0):
-        score = np.int64(state[held * lanes + lane]) - score_of_zero(null)
-        if track == 1:
-            found[0, i] = max(found[0, i], score)
-        elif score > 0:
-            column = np.int64(state[(held + 1) * lanes + lane])
-            if state.itemsize == 2:
-                column &= 0xFFFF
-            better(found, i, score, row + STRIP_ROWS * lane + np.int64(state[(held + 2) * lanes + lane]) + 1, column)
+    addresses = (above, width * top.itemsize, letters.ctypes.data + zero, state.ctypes.data, query, limits.ctypes.data, directions.ctypes.data + place)
+    places = (*addresses, np.int64(reach))
+    stride = width * lanes
+    if ends == 0:
+        swept(places, np.int64(1), reach + lanes, stride, costs, scores, look, keep, null)
+    else:
+        begun, over = min(lanes, reach + lanes), max(lanes, reach + 1)
+        swept_masked(places, np.int64(1), begun, stride, costs, scores, look, keep, null)
+        swept(places, lanes, reach + 1, stride, costs, scores, look, keep, null)
+        swept_masked(places, over, reach + lanes, stride, costs, scores, look, keep, null)
+    for lane in range(lanes if look else 0):
+        score = np.int64(state[held * lanes + lane])
+        if score > low and (ends or score > score_of_zero(null)):
+            if look == 1:
+                found[0, i] = max(found[0, i], score - score_of_zero(null))
+            else:
+                column = np.int64(state[(held + 1) * lanes + lane])
+                if state.itemsize == 2:
+                    column &= 0xFFFF
+                better(found, i, score - score_of_zero(null), row + STRIP_ROWS * lane + np.int64(state[(held + 2) * lanes + lane]) + 1, column)
+    if track and reach > 0:
+        for r in range(min(last + 1, STRIP_ROWS * lanes)):
+            if span & END_TARGET or (span & END_CORNER and r == last):
+                better(found, i, np.int64(state[(1 + r % STRIP_ROWS) * lanes + r // STRIP_ROWS]), row + r + 1, reach)
 
 
 @jit
 def align_along(order, sides, targets, target_starts, n, m, same, block_rows, span, costs, scores, keep, buffers, kept, cigar, ends, found, null):
     """Align the pairs order[0], order[1], .. one after the other; arguments and results as of `walk.align_groups`, of a pair each."""
-    top, letters, state, strip, words, directions = buffers
+    top, letters, state, strip, words, limits, directions = buffers
     queries, query_starts, table = sides
     lanes = lane_count(null)
     pieces = len(costs) // 2
+    local = span & (END_QUERY | END_TARGET | END_CORNER) == 0
     pad = 255 if len(scores) == 2 else len(table) - 1
     cursor = np.zeros(4, np.int64)
     numbers = np.arange(lanes)
@@ -104,9 +164,9 @@ def align_along(order, sides, targets, target_starts, n, m, same, block_rows, sp
         width = m[i] + 1 + 2 * lanes
         target, above = targets[target_starts[i] : target_starts[i] + m[i]], top[: (1 + pieces) * width]
         zero = backwards(target, lanes, pad, letters[: m[i] + 2 * lanes])
-        used = (above, letters, zero, state, strip, words, directions)
+        used = (above, letters, zero, state, strip, words, limits, directions)
         strips = (query_starts[i] + STRIP_ROWS * numbers, n[i] - STRIP_ROWS * numbers, numbers)
-        row_above(above, width, costs, null)
+        row_above(above, width, span, costs, null)
         blocks = max(np.int64(1), (n[i] + block - 1) // block)
         single = keep and blocks == 1
         for row in range(0, n[i], STRIP_ROWS * lanes):
@@ -116,7 +176,7 @@ def align_along(order, sides, targets, target_starts, n, m, same, block_rows, sp
             round_swept(used, sides, strips, i, row, m[i], width, place, span, costs, scores, 1 if not keep else 2, single, found, null)
         if not keep:
             continue
-        cursor[0], cursor[1], cursor[2], cursor[3] = found[2, i], found[4, i], FROM_X, found[0, i] == 0
+        cursor[0], cursor[1], cursor[2], cursor[3] = found[2, i], found[4, i], FROM_X, local and found[0, i] == 0
         for turn in range(blocks):
             begin = (blocks - 1 - turn) * block
             if cursor[0] <= begin or cursor[3]:

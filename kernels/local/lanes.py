@@ -31,9 +31,11 @@ class Lanes:
         return ir.Constant(self.vector, [value] * self.count)
 
     def splat(self, value: Any) -> Any:
-        short = value if value.type == self.element else self.b.trunc(value, self.element)
-        empty = ir.Constant(self.vector, ir.Undefined)
-        first = self.b.insert_element(empty, short, ir.Constant(I32, 0))
+        return self._spread(value if value.type == self.element else self.b.trunc(value, self.element), self.vector)
+
+    def _spread(self, value: Any, vector: Any) -> Any:
+        empty = ir.Constant(vector, ir.Undefined)
+        first = self.b.insert_element(empty, value, ir.Constant(I32, 0))
         return self.b.shuffle_vector(first, empty, ir.Constant(ir.VectorType(I32, self.count), [0] * self.count))
 
     def _call(self, name: str, x: Any, y: Any) -> Any:
@@ -43,6 +45,12 @@ class Lanes:
     def numbers(self) -> Any:
         """Give each lane its number."""
         return ir.Constant(self.vector, list(range(self.count)))
+
+    def between(self, step: Any, last: Any) -> Any:
+        """Tell of each lane whether it is in columns 1 to the last one, when it is its number behind the first lane, at `step` (i64)."""
+        b, wide = self.b, ir.VectorType(I64, self.count)
+        columns = b.sub(self._spread(step, wide), ir.Constant(wide, list(range(self.count))))
+        return b.and_(b.icmp_signed(">", columns, ir.Constant(wide, [0] * self.count)), b.icmp_signed("<=", columns, self._spread(last, wide)))
 
     def moved(self, value: Any, address: Any) -> Any:
         """Give each lane what the one before it has; the first, what is at an address."""

@@ -133,7 +133,10 @@ class _Work:
         self._align(np.flatnonzero(narrow), 16)
         over = narrow & (self._found[0] >= 0xFFFF) & self._local
         self._ends[over, 0] = self._ends[over, 1]
-        self._align(np.flatnonzero(~narrow | over), 32)
+        wide = ~narrow | over
+        fits = self._fits()
+        self._align(np.flatnonzero(wide & fits), 32)
+        self._align(np.flatnonzero(wide & ~fits), 64)
         score, query_start, query_end, target_start, target_end = self._found
         if not self._keep:
             query_start = query_end = target_start = target_end = np.zeros(len(score), np.int64)
@@ -157,25 +160,28 @@ class _Work:
         highest = int(self._letters.matrix.max()) * np.minimum(n, m)
         return np.asarray((lowest < 0x7F00) & (highest < 0x7F00) & (m < 0x7FFF))
 
+    def _fits(self) -> npt.NDArray[np.bool_]:
+        """Tell which pairs are sure to fit 32 bits."""
+        n, m = self._query.lengths, self._target.lengths
+        lowest = (n + m + 2) * max(self._letters.costs)
+        highest = int(self._letters.matrix.max()) * np.minimum(n, m)
+        return np.asarray((lowest < 1 << 29) & (highest < 1 << 29))
+
     def _align(self, rows: Integers, bits: int) -> None:
-        """Align these pairs with lanes of so many bits; those whose group would take too much memory one by one: all lanes on one, or in one lane of 64."""
+        """Align these pairs with lanes of so many bits, one by one where a group would take too much memory, or too much time; of 64 there is one lane."""
         from tidalign.kernels.local.lanes import PAIR_LANES
 
+        if bits == 64:
+            self._groups(rows, 1, bits)
+            return
         n, m = self._query.lengths[rows], self._target.lengths[rows]
-        if bits != 64:
-            large = self._bytes(n, m, PAIR_LANES, bits) > GROUP_BYTES if self._keep else (m + 1) * PAIR_LANES * bits // 2 > GROUP_BYTES
-            if self._local:
-                self._along(rows[large], bits)
-            else:
-                self._align(rows[large], 64)
-            rows, n, m = rows[~large], n[~large], m[~large]
+        large = self._bytes(n, m, PAIR_LANES, bits) > GROUP_BYTES if self._keep else (m + 1) * PAIR_LANES * bits // 2 > GROUP_BYTES
+        self._along(rows[large], bits)
+        rows, n, m = rows[~large], n[~large], m[~large]
         if not len(rows):
             return
         # Pairs of like lengths share a group: queries within an eighth, then targets by length.
         order = rows[np.lexsort((m, (8 * np.log2(n + 1)).astype(np.int64)))]
-        if bits == 64:
-            self._groups(order, 1, bits)
-            return
         alone = self._alone(order)
         self._along(order[alone], bits)
         self._groups(order[~alone], PAIR_LANES, bits)
@@ -185,8 +191,6 @@ class _Work:
         from tidalign.kernels.local.lanes import PAIR_LANES
         from tidalign.kernels.local.lookups import STRIP_ROWS
 
-        if not self._local:
-            return np.zeros(len(order), np.bool_)
         n, m = self._query.lengths[order], self._target.lengths[order]
         firsts = np.arange(0, len(order), PAIR_LANES)
         together = np.maximum.reduceat(n, firsts) / STRIP_ROWS * np.maximum.reduceat(m, firsts)
@@ -223,15 +227,17 @@ class _Work:
         buffers = (
             np.empty(kinds * int(width.max()), signed),
             np.empty(int(width.max()), np.uint8),
-            np.empty((1 + lookups.STRIP_ROWS * kinds + 3) * PAIR_LANES, signed),
+            np.empty((1 + lookups.STRIP_ROWS * kinds + 3 + kinds) * PAIR_LANES, signed),
             np.empty(lookups.STRIP_ROWS * PAIR_LANES, signed),
             np.zeros(lookups.LETTERS * PAIR_LANES, np.uint64),
+            np.empty(lookups.STRIP_ROWS * PAIR_LANES, signed),
             np.empty(int((np.minimum(blocks, height + of_round) * width).max()) if self._keep else 0, np.uint8),
         )
         sides: tuple[Any, ...] = (self._query.codes, self._query.starts, self._letters.table)
         rest = (self._target.codes, self._target.starts, n, m, self._letters.same, blocks, self._span, self._letters.costs, self._letters.scores, self._keep)
         kept = np.empty(int(((height // blocks + 1) * width).max()) * kinds if self._keep else 0, signed)
-        along.align_along(rows, sides, *rest, buffers, kept, self._cigar, self._ends, self._found, np.dtype(f"u{bits // 8}").type(0))
+        null = np.dtype(f"{'u' if self._local else 'i'}{bits // 8}").type(0)
+        along.align_along(rows, sides, *rest, buffers, kept, self._cigar, self._ends, self._found, null)
 
     def _groups(self, order: Integers, lanes: int, bits: int) -> None:
         from tidalign.kernels.local import lookups, walk

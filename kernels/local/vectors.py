@@ -40,7 +40,7 @@ def _directions(lanes: Lanes, best: Any, diagonal: Any, insertions: list[Any], d
     return b.trunc(said, ir.VectorType(I8, lanes.count))
 
 
-def _sweep(track: int, keep: bool, along: bool = False) -> Any:
+def _sweep(track: int, keep: bool, along: bool = False, masked: bool = False) -> Any:
     """Make the intrinsic for columns [start, stop) of a strip. Its arguments: addresses (`places`), start, stop, bytes from a row of directions to the next,
     what gaps cost ((open + extend, extend) of each piece), what letters score ((match, mismatch), or (0,) where they are looked up, three of them in
     rows that all lanes share), `null`.
@@ -58,7 +58,8 @@ def _sweep(track: int, keep: bool, along: bool = False) -> Any:
     rows' letters or tables; limits of the rows' scores where these are tracked (not of local alignments); directions of the first row.
 
     along: lanes have the strips of one pair, each a column behind the one above it: start and stop are steps, the columns of the first lane. H and I of the row
-    above and then below all strips are of one lane each; letters lie backwards, that of column c at -c.
+    above, and then below all strips, are of one lane; letters lie backwards, that of column c at -c; I of the last rows is in the state behind all else.
+    masked: lanes that are not in columns 1 to the last one, which comes behind the places, stay as they are.
     """
 
     def define(typing: Any, places: Any, start: Any, stop: Any, stride: Any, costs: Any, scores: Any, null: Any) -> Any:
@@ -67,20 +68,20 @@ def _sweep(track: int, keep: bool, along: bool = False) -> Any:
             addresses, start, stop, stride = cgutils.unpack_tuple(b, args[0]), args[1], args[2], args[3]
             prices = [lanes.splat(cost) for cost in cgutils.unpack_tuple(b, args[4])]
             pieces = len(prices) // 2
-            above, apart, letters, state, query, limits, directions = addresses
+            above, apart, letters, state, query, limits, directions, *last_column = addresses
             gaps_above = [b.add(above, b.mul(apart, ir.Constant(I64, 1 + piece))) for piece in range(pieces)]
             matrix = Scores(lanes, query, letters, cgutils.unpack_tuple(b, args[5]), along)
             limited = [lanes.load(limits, r) for r in range(STRIP_ROWS)] if track and not lanes.local else None
             held = 1 + STRIP_ROWS * (1 + pieces) + {UNTRACKED: 0, SCORED: 1, PLACED: 3}[track]
             begin = b.block
-            entering = [lanes.load(state, place) for place in range(held)]
+            entering = [lanes.load(state, place) for place in range(held + pieces * along)]
             loop, body, done = (b.append_basic_block(f"sweep.{name}") for name in ("loop", "body", "done"))
             b.branch(loop)
 
             b.position_at_end(loop)
             column = b.phi(I64)
-            values = [b.phi(lanes.vector) for _ in range(held)]
-            below = [b.phi(lanes.vector) for _ in gaps_above if along]  # I of the strips' last rows
+            values = [b.phi(lanes.vector) for _ in entering]
+            below = values[held:]  # I of the strips' last rows
             b.cbranch(b.icmp_signed("<", column, stop), body, done)
 
             b.position_at_end(body)
@@ -122,13 +123,16 @@ def _sweep(track: int, keep: bool, along: bool = False) -> Any:
                     lanes.store(value, b.add(at, shift))
             leaving = [new_corner, *out_rows, *sum(out_deletions, [])]
             columns = b.sub(lanes.splat(column), lanes.numbers()) if along else lanes.splat(column)
-            leaving += _tracked(lanes, out_rows, limited, values[len(leaving) :], columns)
+            leaving += _tracked(lanes, out_rows, limited, values[len(leaving) : held], columns)
+            leaving += insertions[: len(below)]
+            if masked:
+                inside = lanes.between(column, last_column[0])
+                leaving = [b.select(inside, new, old) for new, old in zip(leaving, values, strict=True)]
             for came, block in ((start, begin), (b.add(column, ir.Constant(I64, 1)), b.block)):
                 column.add_incoming(came, block)
             after = b.block
             b.branch(loop)
-            entering_all, leaving_all = entering + [lanes.lowest] * len(below), leaving + insertions[: len(below)]
-            for value, first, following in zip(values + below, entering_all, leaving_all, strict=True):
+            for value, first, following in zip(values, entering, leaving, strict=True):
                 value.add_incoming(first, begin)
                 value.add_incoming(following, after)
 
@@ -163,9 +167,9 @@ def _tracked(lanes: Lanes, rows: list[Any], limits: list[Any] | None, held: list
 
 sweep, sweep_scored, sweep_placed = (_sweep(track, False) for track in (UNTRACKED, SCORED, PLACED))
 sweep_keep, sweep_placed_keep = _sweep(UNTRACKED, True), _sweep(PLACED, True)
-along_scored, along_placed, along_keep, along_placed_keep = (
-    _sweep(track, keep, True) for track, keep in ((SCORED, False), (PLACED, False), (UNTRACKED, True), (PLACED, True))
-)
+_ALONG = (UNTRACKED, False), (SCORED, False), (PLACED, False), (UNTRACKED, True), (PLACED, True)
+along, along_scored, along_placed, along_keep, along_placed_keep = (_sweep(*kind, along=True) for kind in _ALONG)
+masked, masked_scored, masked_placed, masked_keep, masked_placed_keep = (_sweep(*kind, along=True, masked=True) for kind in _ALONG)
 
 
 @intrinsic

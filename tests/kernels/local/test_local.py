@@ -36,7 +36,7 @@ def test_wider_lanes(monkeypatch: pytest.MonkeyPatch, name: str, span: str, bits
     text, alphabet, ambiguous = SCORINGS[name]
     scoring = Substitution.parse(text)
     monkeypatch.setattr(pairs._Work, "_narrow", lambda self: np.zeros(len(self._found[0]), bool))
-    monkeypatch.setattr(pairs, "GROUP_BYTES", 0 if bits == 64 else pairs.GROUP_BYTES)
+    monkeypatch.setattr(pairs._Work, "_fits", lambda self: np.full(len(self._found[0]), bits == 32))
     queries, targets = cases(bits, alphabet, 60)
     found = aligned(pairs.align(*(batch(strings, scoring) for strings in (queries, targets)), scoring, span=span, ambiguous=ambiguous))
     assert found == [scored_oracle.align(query, target, scoring, span, ambiguous) for query, target in zip(queries, targets, strict=True)]

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 import scored_oracle
-from scored_cases import SCORINGS, aligned, batch, cases, mutated, same
+from scored_cases import SCORINGS, SPANS, aligned, batch, cases, mutated, same
 
 from tidalign.kernels.local import along, pairs
 from tidalign.kernels.local.lanes import PAIR_LANES
@@ -25,39 +25,45 @@ def one_by_one(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return counted
 
 
-@pytest.mark.parametrize("bits", [16, 32])
+@pytest.mark.parametrize(("span", "bits"), [*((span, 16) for span in SPANS), ("local", 32), ("overlap", 32)])
 @pytest.mark.parametrize("name", SCORINGS)
-def test_all_is_as_in_the_whole_matrix(monkeypatch: pytest.MonkeyPatch, name: str, bits: int) -> None:
+def test_all_is_as_in_the_whole_matrix(monkeypatch: pytest.MonkeyPatch, name: str, span: str, bits: int) -> None:
     text, alphabet, ambiguous = SCORINGS[name]
     scoring = Substitution.parse(text)
-    queries, targets = cases(len(name) + bits, alphabet, 100)
+    queries, targets = cases(len(name) + len(span) + bits, alphabet, 100)
     sides = [batch(strings, scoring) for strings in (queries, targets)]
     if bits == 32:
         monkeypatch.setattr(pairs._Work, "_narrow", lambda self: np.zeros(len(self._found[0]), bool))
     counted = one_by_one(monkeypatch)
-    found = pairs.align(*sides, scoring, ambiguous=ambiguous)
+    found = pairs.align(*sides, scoring, span=span, ambiguous=ambiguous)
     assert counted == [100]
-    assert aligned(found) == [scored_oracle.align(query, target, scoring, "local", ambiguous) for query, target in zip(queries, targets, strict=True)]
+    assert aligned(found) == [scored_oracle.align(query, target, scoring, span, ambiguous) for query, target in zip(queries, targets, strict=True)]
     for report in ("score", "ends"):
-        other = pairs.align(*sides, scoring, ambiguous=ambiguous, report=report)
+        other = pairs.align(*sides, scoring, span=span, ambiguous=ambiguous, report=report)
         assert other.score is not None and found.score is not None and other.score.tolist() == found.score.tolist()
     same(found, other, "ends")
 
 
+@pytest.mark.parametrize("span", SPANS)
 @pytest.mark.parametrize("name", ["affine", "two pieces", "blosum62"])
 @pytest.mark.parametrize("block_bytes", [1, 1 << 20, 1 << 23], ids=["a round a block", "some rounds a block", "one block"])
-def test_rounds_and_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch, name: str, block_bytes: int) -> None:
-    """Queries about as long as one round of strips, and as several; ends in the first strip of a round and in its last."""
+def test_rounds_and_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch, name: str, span: str, block_bytes: int) -> None:
+    """Queries about as long as one round of strips, and as several; targets of fewer letters than lanes; ends in the first strip of a round and in its last."""
     text, alphabet, ambiguous = SCORINGS[name]
     scoring, chance, rows = Substitution.parse(text), random.Random(4), STRIP_ROWS * PAIR_LANES
     queries = ["".join(chance.choices(alphabet[:4], k=length)) for length in (1, rows - 1, rows, rows + 1, 3 * rows, 7 * rows + 9, 2 * rows)]
     targets = ["".join(mutated(chance, query[len(query) // 3 :], alphabet[:4])) for query in queries[:-1]] + [queries[-1][: rows + 1]]
+    queries, targets = [*queries, queries[2], queries[5]], [*targets, targets[2][: PAIR_LANES // 2], targets[5][:PAIR_LANES]]
     sides = [batch(strings, scoring) for strings in (queries, targets)]
-    expected = pairs.align(*sides, scoring, ambiguous=ambiguous)
+    expected = pairs.align(*sides, scoring, span=span, ambiguous=ambiguous)
     counted = one_by_one(monkeypatch)
     monkeypatch.setattr(pairs, "BLOCK_BYTES", block_bytes)
-    same(expected, pairs.align(*sides, scoring, ambiguous=ambiguous), "cigar")
-    assert counted == [len(queries)]
+    for report in ("cigar", "score"):
+        found = pairs.align(*sides, scoring, span=span, ambiguous=ambiguous, report=report)
+        assert found.score is not None and expected.score is not None and found.score.tolist() == expected.score.tolist()
+        if report == "cigar":
+            same(expected, found, report)
+    assert sum(counted) == 2 * len(queries)
 
 
 @pytest.mark.parametrize(("length", "match"), [(20_000, 4), (600, 127)])

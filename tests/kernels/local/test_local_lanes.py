@@ -26,7 +26,7 @@ for text, alphabet in (("match:2,mismatch:-4,gap:4,2", DNA), ("blosum62,gap:6,2,
     query, target = (coding.coded(side, place) for place, side in enumerate(sides))
     saves, cost = pairs.ALONG_SAVES, pairs.ALONG_COST
     pairs.ALONG_SAVES = pairs.ALONG_COST = -1e18  # lanes have strips of one pair
-    print(aligned(pairs.align(*sides, scoring)))
+    print([aligned(pairs.align(*sides, scoring, span=span)) for span in ("local", "overlap")])
     pairs.ALONG_SAVES, pairs.ALONG_COST = saves, cost
     pairs.SHARED_PAIRS = 1
     print(pairs.align_coded(query.at(np.full(len(target), int(query.lengths.argmax()))), target, coding, report="score").score.tolist())
