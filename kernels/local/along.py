@@ -148,43 +148,60 @@ def round_swept(buffers, sides, strips, i, row, reach, width, place, span, costs
 
 
 @jit
-def align_along(order, sides, targets, target_starts, n, m, same, block_rows, span, costs, scores, keep, buffers, kept, cigar, ends, found, null):
-    """Align the pairs order[0], order[1], .. one after the other; arguments and results as of `walk.align_groups`, of a pair each."""
+def down(buffers, sides, i, n, target, block, span, costs, scores, track, keep, kept, found, null):
+    """Make all rounds of a pair, with `keep` for the way back: the rows above its blocks, or the directions of one block. Returns the parts of the buffers that
+    it uses, and the lanes' strips."""
     top, letters, state, strip, words, limits, directions = buffers
-    queries, query_starts, table = sides
-    lanes = lane_count(null)
-    pieces = len(costs) // 2
-    local = span & (END_QUERY | END_TARGET | END_CORNER) == 0
-    pad = 255 if len(scores) == 2 else len(table) - 1
-    cursor = np.zeros(4, np.int64)
+    lanes, m = lane_count(null), np.int64(len(target))
+    width = m + 1 + 2 * lanes
+    above = top[: (1 + len(costs) // 2) * width]
+    pad = 255 if len(scores) == 2 else len(sides[2]) - 1
+    zero = backwards(target, lanes, pad, letters[: m + 2 * lanes])
+    used = (above, letters, zero, state, strip, words, limits, directions)
     numbers = np.arange(lanes)
+    strips = (sides[1][i] + STRIP_ROWS * numbers, n - STRIP_ROWS * numbers, numbers)
+    row_above(above, width, span, costs, null)
+    for row in range(0, n, STRIP_ROWS * lanes):
+        if keep and block < n and row % block == 0:
+            kept[row // block * len(above) : (row // block + 1) * len(above)] = above
+        round_swept(used, sides, strips, i, row, m, width, row * width, span, costs, scores, track, keep and block >= n, found, null)
+    return used, strips
+
+
+@jit
+def align_along(order, sides, targets, target_starts, n, m, same, block_rows, windows, span, costs, scores, keep, buffers, kept, cigar, ends, found, null):
+    """Align the pairs order[0], order[1], .. one after the other; arguments and results as of `walk.align_groups`, of a pair each.
+
+    windows: letters of a target that an alignment of each pair spans at most. Where they are not all, its end is found first, and the way back among so many
+    before that: its cells, and which of equal ways comes first there, are the same with less of the target before them.
+    """
+    queries, query_starts, _ = sides
+    lanes = lane_count(null)
+    local = span & (END_QUERY | END_TARGET | END_CORNER) == 0
+    cursor = np.zeros(4, np.int64)
     for pair in range(len(order)):
-        i, block = order[pair], block_rows[pair]
+        i, block, height = order[pair], block_rows[pair], n[order[pair]]
         at_borders(n[i], m[i], i, span, costs, found)
-        width = m[i] + 1 + 2 * lanes
-        target, above = targets[target_starts[i] : target_starts[i] + m[i]], top[: (1 + pieces) * width]
-        zero = backwards(target, lanes, pad, letters[: m[i] + 2 * lanes])
-        used = (above, letters, zero, state, strip, words, limits, directions)
-        strips = (query_starts[i] + STRIP_ROWS * numbers, n[i] - STRIP_ROWS * numbers, numbers)
-        row_above(above, width, span, costs, null)
-        blocks = max(np.int64(1), (n[i] + block - 1) // block)
-        single = keep and blocks == 1
-        for row in range(0, n[i], STRIP_ROWS * lanes):
-            if keep and blocks > 1 and row % block == 0:
-                kept[row // block * len(above) : (row // block + 1) * len(above)] = above
-            place = row * width if single else 0
-            round_swept(used, sides, strips, i, row, m[i], width, place, span, costs, scores, 1 if not keep else 2, single, found, null)
+        target, track, cut = targets[target_starts[i] : target_starts[i] + m[i]], 2 if keep else 1, np.int64(0)
+        if keep and windows[pair] < m[i]:
+            down(buffers, sides, i, n[i], target, block, span, costs, scores, 2, False, kept, found, null)
+            cut = max(np.int64(0), found[4, i] - windows[pair])
+            target, height, track = target[cut : found[4, i]], found[2, i], 0
+        used, strips = down(buffers, sides, i, height, target, block, span, costs, scores, track, keep, kept, found, null)
         if not keep:
             continue
-        cursor[0], cursor[1], cursor[2], cursor[3] = found[2, i], found[4, i], FROM_X, local and found[0, i] == 0
+        above, width = used[0], len(target) + 1 + 2 * lanes
+        cursor[0], cursor[1], cursor[2], cursor[3] = found[2, i], found[4, i] - cut, FROM_X, local and found[0, i] == 0
+        blocks = max(np.int64(1), (height + block - 1) // block)
         for turn in range(blocks):
             begin = (blocks - 1 - turn) * block
             if cursor[0] <= begin or cursor[3]:
                 continue
             if blocks > 1:
                 above[:] = kept[begin // block * len(above) : (begin // block + 1) * len(above)]
-                for row in range(begin, min(n[i], begin + block), STRIP_ROWS * lanes):
+                for row in range(begin, min(height, begin + block), STRIP_ROWS * lanes):
                     round_swept(used, sides, strips, i, row, cursor[1], width, (row - begin) * width, span, costs, scores, 0, True, found, null)
             q = queries[query_starts[i] :]
-            walked(directions, width * lanes, lanes, np.int64(-1), begin, q, target, same, cursor, cigar, ends[i])
+            walked(used[7], width * lanes, lanes, np.int64(-1), begin, q, target, same, cursor, cigar, ends[i])
         begun(i, cursor, cigar, ends[i], span, found)
+        found[3, i] += cut

@@ -101,11 +101,19 @@ def _same(numbers: Integers) -> bool:
     return bool((numbers == numbers[0]).all())
 
 
-def memory(letters: Coding, query: int, target: int, *, traced: bool) -> int:
+def window(letters: Coding, query: Any) -> Any:
+    """Bound the letters of a target that a local alignment spans, by those of its query: with more, gaps cost more than all letters score."""
+    extended = int(min(letters.costs[1::2]))
+    return query + int(letters.matrix.max()) * query // extended if extended else query * 0 + MAX_LETTERS
+
+
+def memory(letters: Coding, query: int, target: int, *, traced: bool, local: bool) -> int:
     """Estimate the bytes that a pair of so many letters takes on its way; traced: with its places."""
     kept = 8 * (1 + len(letters.costs) // 2)
     if not traced:
         return (kept + 1) * (target + 1)
+    if local and window(letters, query) < target:
+        return memory(letters, query, target, traced=False, local=True) + memory(letters, query, window(letters, query), traced=True, local=True)
     rows = (max(BLOCK_BYTES // (target + 1), int((kept * query) ** 0.5)) // ROUND_ROWS + 1) * ROUND_ROWS
     return (target + 1) * (min(rows, query + ROUND_ROWS) + (query // rows + 2) * kept) + 4 * (query + target)
 
@@ -219,14 +227,16 @@ class _Work:
         if not len(rows):
             return
         n, m = self._query.lengths, self._target.lengths
-        height, width = n[rows], m[rows] + 1 + 2 * PAIR_LANES
+        height, columns = n[rows], m[rows] + 1 + 2 * PAIR_LANES
+        windows = np.minimum(window(self._letters, height), m[rows]) if self._local else m[rows]
+        width = windows + 1 + 2 * PAIR_LANES  # of the way back
         of_round = lookups.STRIP_ROWS * PAIR_LANES
         blocks = -(-self._block(height, width, 1, bits) // of_round) * of_round
         kinds = 1 + len(self._letters.costs) // 2
         signed = np.dtype(f"i{bits // 8}")
         buffers = (
-            np.empty(kinds * int(width.max()), signed),
-            np.empty(int(width.max()), np.uint8),
+            np.empty(kinds * int(columns.max()), signed),
+            np.empty(int(columns.max()), np.uint8),
             np.empty((1 + lookups.STRIP_ROWS * kinds + 3 + kinds) * PAIR_LANES, signed),
             np.empty(lookups.STRIP_ROWS * PAIR_LANES, signed),
             np.zeros(lookups.LETTERS * PAIR_LANES, np.uint64),
@@ -234,10 +244,10 @@ class _Work:
             np.empty(int((np.minimum(blocks, height + of_round) * width).max()) if self._keep else 0, np.uint8),
         )
         sides: tuple[Any, ...] = (self._query.codes, self._query.starts, self._letters.table)
-        rest = (self._target.codes, self._target.starts, n, m, self._letters.same, blocks, self._span, self._letters.costs, self._letters.scores, self._keep)
+        rest = (self._target.codes, self._target.starts, n, m, self._letters.same, blocks, windows, self._span, self._letters.costs, self._letters.scores)
         kept = np.empty(int(((height // blocks + 1) * width).max()) * kinds if self._keep else 0, signed)
         null = np.dtype(f"{'u' if self._local else 'i'}{bits // 8}").type(0)
-        along.align_along(rows, sides, *rest, buffers, kept, self._cigar, self._ends, self._found, null)
+        along.align_along(rows, sides, *rest, self._keep, buffers, kept, self._cigar, self._ends, self._found, null)
 
     def _groups(self, order: Integers, lanes: int, bits: int) -> None:
         from tidalign.kernels.local import lookups, walk

@@ -162,7 +162,7 @@ def _bounded(tables: Iterator[Any], source: Input, database: Database, parameter
         row = int(lengths.argmax()) if len(table) else 0
         if len(table) and lengths[row] > longest:
             longest = int(lengths[row])
-            needed = memory(coding, longest, database.longest, traced=parameters.report != "score")
+            needed = memory(coding, longest, database.longest, traced=parameters.report != "score", local=parameters.span == "local")
             if needed > most:
                 found = f"{longest:,} in {shown(table['name'][row].as_py())}, which need {needed / 1e9:,.0f} GB beside {database.longest:,} of the database"
                 way_out = "cut it, or leave the places out with --report score"

@@ -1,6 +1,7 @@
 """Long pairs one by one on cores, lanes with strips of a pair: the whole matrix's scores, places and CIGARs, and those of lanes with a pair each."""
 
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import scored_oracle
 from scored_cases import SCORINGS, SPANS, aligned, batch, cases, mutated, same
 
 from tidalign.kernels.local import along, pairs
+from tidalign.kernels.local.coding import Coding
 from tidalign.kernels.local.lanes import PAIR_LANES
 from tidalign.kernels.local.lookups import STRIP_ROWS
 from tidalign.kernels.scoring.substitution import Substitution
@@ -103,3 +105,43 @@ def test_it_is_worth_it_where_there_is_enough_of_it(monkeypatch: pytest.MonkeyPa
     for calls in (0, 0, 1, 2):
         assert pairs.align(*sides, scoring).score == [1600]
         assert len(counted) == calls
+
+
+@pytest.mark.parametrize("name", ["affine", "two pieces", "cheap gaps", "blosum62"])
+@pytest.mark.parametrize("block_bytes", [1, 1 << 23], ids=["a round a block", "one block"])
+def test_the_way_back_is_looked_for_near_the_end(monkeypatch: pytest.MonkeyPatch, name: str, block_bytes: int) -> None:
+    """Targets that are much longer than any alignment: with copies of the query here and there, the same one twice, one with a long gap, at either end, none."""
+    text, alphabet, ambiguous = SCORINGS[name]
+    scoring, chance, letters = Substitution.parse(text), random.Random(6), alphabet[:4]
+    query = "".join(chance.choices(letters, k=2 * STRIP_ROWS * PAIR_LANES + 40))
+    near, far = ("".join(mutated(chance, query, letters)) for _ in range(2))
+    between = ["".join(chance.choices(letters, k=20_000)) for _ in range(3)]
+    gapped = query[:300] + between[2][:80] + query[300:]
+    targets = [between[0] + near + between[1] + far, near + between[0] + near + between[1], gapped + between[0], between[1] + query, between[2], between[2][:5]]
+    queries = [query, query, query, query, letters[0] * 60, query]
+    sides = [batch(strings, scoring) for strings in (queries, targets)]
+    expected = pairs.align(*sides, scoring, ambiguous=ambiguous)
+    one_by_one(monkeypatch)
+    monkeypatch.setattr(pairs, "BLOCK_BYTES", block_bytes)
+    windows: list[int] = []
+    monkeypatch.setattr(pairs, "window", counted_windows(windows, pairs.window))
+    same(expected, pairs.align(*sides, scoring, ambiguous=ambiguous), "cigar")
+    assert name == "cheap gaps" or min(windows) < 20_000
+
+
+def counted_windows(found: list[int], window: Any) -> Any:
+    """Note the shortest window of each call."""
+
+    def noted(coding: Any, letters: Any) -> Any:
+        found.append(int(np.min(window(coding, letters))))
+        return window(coding, letters)
+
+    return noted
+
+
+def test_memory_is_that_of_a_window() -> None:
+    """A gene against a chromosome: the way back takes what its window does."""
+    coding = Coding(Substitution.parse("match:2,mismatch:-4,gap:4,2"))
+    gene, chromosome = 1_500, 250_000_000
+    local, other = (pairs.memory(coding, gene, chromosome, traced=True, local=local) for local in (True, False))
+    assert pairs.memory(coding, gene, chromosome, traced=False, local=True) < local < 5e9 < other
