@@ -110,7 +110,7 @@ def test_it_is_worth_it_where_there_is_enough_of_it(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("name", ["affine", "two pieces", "cheap gaps", "blosum62"])
 @pytest.mark.parametrize("block_bytes", [1, 1 << 23], ids=["a round a block", "one block"])
 def test_the_way_back_is_looked_for_near_the_end(monkeypatch: pytest.MonkeyPatch, name: str, block_bytes: int) -> None:
-    """Targets that are much longer than any alignment: with copies of the query here and there, the same one twice, one with a long gap, at either end, none."""
+    """Targets that are much longer than any alignment: copies of the query here and there, the same one twice, one with a long gap, at either end, none."""
     text, alphabet, ambiguous = SCORINGS[name]
     scoring, chance, letters = Substitution.parse(text), random.Random(6), alphabet[:4]
     query = "".join(chance.choices(letters, k=2 * STRIP_ROWS * PAIR_LANES + 40))
