@@ -158,12 +158,13 @@ class _Work:
         return replace(found, cigar=operations, cigar_offsets=offsets)
 
     def _narrow(self) -> npt.NDArray[np.bool_]:
-        """Tell which pairs have a chance in 16 bits: local ones whose columns can be counted (they may turn out too high), others that are sure to fit."""
+        """Tell which pairs have a chance in 16 bits: local ones, which may turn out to score too much, if their columns can be counted where they must be; others
+        that are sure to fit."""
         n, m = self._query.lengths, self._target.lengths
         opened, extended = self._letters.costs[-2:]
         dearest = max(self._letters.costs)
         if self._local:
-            return np.asarray((m <= 0xFFFF) & bool(dearest < 1 << 14))
+            return np.asarray(((m <= 0xFFFF) | (not self._keep)) & bool(dearest < 1 << 14))
         lowest = 2 * opened + (n + m) * extended + 2 * dearest + 128
         highest = int(self._letters.matrix.max()) * np.minimum(n, m)
         return np.asarray((lowest < 0x7F00) & (highest < 0x7F00) & (m < 0x7FFF))

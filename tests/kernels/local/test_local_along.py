@@ -129,6 +129,23 @@ def test_the_way_back_is_looked_for_near_the_end(monkeypatch: pytest.MonkeyPatch
     assert name == "cheap gaps" or min(windows) < 20_000
 
 
+@pytest.mark.parametrize("alone", [True, False])
+def test_scores_of_targets_whose_columns_16_bits_do_not_count(monkeypatch: pytest.MonkeyPatch, alone: bool) -> None:
+    scoring, chance = Substitution.parse("match:2,mismatch:-4,gap:4,2"), random.Random(9)
+    query, target = ("".join(chance.choices("ACGT", k=length)) for length in (300, 70_000))
+    targets = [target + query, query + target, target[:65_535] + query[:200] + target, target]
+    sides = [batch(strings, scoring) for strings in ([query] * 4, targets)]
+    expected = pairs.align(*sides, scoring, report="ends")
+    if alone:
+        one_by_one(monkeypatch)
+    widths: list[int] = []
+    align = pairs._Work._align
+    monkeypatch.setattr(pairs._Work, "_align", lambda self, rows, bits: (widths.extend([bits] * len(rows)), align(self, rows, bits))[1])
+    found = pairs.align(*sides, scoring, report="score")
+    assert widths == [16] * 4 and found.score is not None and expected.score is not None
+    assert found.score.tolist() == expected.score.tolist() and found.score[:2].tolist() == [600, 600]
+
+
 def counted_windows(found: list[int], window: Any) -> Any:
     """Note the shortest window of each call."""
 
