@@ -158,8 +158,8 @@ class _Work:
         return replace(found, cigar=operations, cigar_offsets=offsets)
 
     def _narrow(self) -> npt.NDArray[np.bool_]:
-        """Tell which pairs have a chance in 16 bits: local ones, which may turn out to score too much, if their columns can be counted or need not be; others that
-        are sure to fit."""
+        """Tell which pairs have a chance in 16 bits: local ones, which may turn out to score too much, whose columns can be counted or need not be; of others
+        those that are sure to fit."""
         n, m = self._query.lengths, self._target.lengths
         opened, extended = self._letters.costs[-2:]
         dearest = max(self._letters.costs)
