@@ -106,6 +106,15 @@ def test_what_is_refused_is_named() -> None:
         tidalign.align("ACGT", "ACGT")
     with pytest.raises(TypeError, match="two lists"):
         tidalign.align(["ACGT"])
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"scoring": 5}, "scoring: expected text, not 5"),
+        ({"heuristic": ("band", 3)}, r"heuristic: expected text, not \('band', 3\)"),
+        ({"penalty_only": "no"}, "penalty_only: expected True or False, not 'no'"),
+    ]
+    for options, said in wrong:
+        with pytest.raises(ValueError, match=said):
+            tidalign.align(["AC"], ["AC"], **options)
+    assert tidalign.align(["AC"], ["AC"], penalty_only=np.bool_(True))["cigar"].to_pylist() == [None]
 
 
 @pytest.mark.parametrize("twice", ["query", "target_name", "else"])

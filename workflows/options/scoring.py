@@ -18,6 +18,11 @@ def pair_parameters(scoring: str | None, ambiguous: str, strand: str, **options:
     from tidalign.pipeline.pairs.aligner import PairParameters
     from tidalign.pipeline.pairs.scored import ScoreParameters
 
+    for name, value in (("scoring", scoring), ("heuristic", options["heuristic"])):
+        if not isinstance(value, str | None):
+            raise ValueError(f"{name}: expected text, not {value!r}")
+    if options["penalty_only"] not in (True, False):
+        raise ValueError(f"penalty_only: expected True or False, not {options['penalty_only']!r}")
     for name, read in (("penalties", models.text), ("ends_free", models.ends)):
         options[name] = None if options[name] is None else read(options[name])
     given = {name: value for name, value in options.items() if value is not None and value != _UNSAID.get(name)}
