@@ -15,7 +15,8 @@ from tidalign.pipeline.device import CPU, Device
 LENGTHS = (*(150,) * 64, 20_000, 33_000)
 """Letters of the pairs: kernels of two widths, and of pairs too long for both."""
 
-GENOME = 20_000
+GENOME, ALONE = 20_000, 12_000
+"""Letters of a genome, and of a pair by scores that is long enough to be given all lanes alone."""
 
 DNA, RESIDUES = b"ACGT", b"ARNDCQEGHILKMFPSTWYV"
 
@@ -31,6 +32,8 @@ def commands(folder: Path, devices: list[Device]) -> list[list[str]]:
     words += [[*genome, *more, "--device", device.name] for device in devices for more in ways]
     scored = [["pairs", "short.fa", "short.fa", "--scoring", "match:2,mismatch:-4,gap:4,2"], ["pairs", "a.faa", "b.faa", "--matrix", "blosum62"]]
     words += [[*each, *more, "--device", CPU.name] for each in scored for more in ([], ["--report", "score"], ["--report", "ends"], ["--span", "extension"])]
+    alone = [["pairs", "long.fa", "long.fa", *scored[0][3:]], ["pairs", "long.faa", "long.faa", *scored[1][3:]]]
+    words += [[*each, *more, "--device", CPU.name] for each in alone for more in ([], ["--span", "query"])]
     return words
 
 
@@ -61,6 +64,8 @@ def _write(folder: Path) -> None:
     proteins = [_pair(random, RESIDUES, 300) for _ in range(64)]
     for side, name in enumerate(("a.faa", "b.faa")):
         (folder / name).write_bytes(_fasta([pair[side] for pair in proteins]))
+    for name, alphabet in (("long.fa", DNA), ("long.faa", RESIDUES)):
+        (folder / name).write_bytes(_fasta([_pair(random, alphabet, ALONE)[0]]))
     for name, letters in zip(("target.fa", "query.fa"), _pair(random, DNA, GENOME), strict=True):
         (folder / name).write_bytes(_fasta([letters]))
 

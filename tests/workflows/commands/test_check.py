@@ -67,9 +67,12 @@ def test_no_command_compiles_after_that(tmp_path: Path) -> None:
     letters = "".join(random.Random(3).choices("ACGT", k=3000))
     for name in ("a", "b"):
         (tmp_path / f"{name}.fa").write_text(f">1\n{letters}\n>2\n{letters[:150]}\n")
-    commands = ("pairs", "pairs --penalties affine2p:4,6,2,24,1", "pairs --penalties edit", "pairs --scoring match:2,mismatch:-4,gap:4,2", "genome")
+    (tmp_path / "long.fa").write_text(f">1\n{letters * 4}\n")
+    pairs, scored = "pairs a.fa b.fa", "--scoring match:2,mismatch:-4,gap:4,2"
+    commands = [pairs, f"{pairs} --penalties affine2p:4,6,2,24,1", f"{pairs} --penalties edit", f"{pairs} {scored}", "genome a.fa b.fa"]
+    commands += [f"pairs long.fa long.fa {scored}", f"pairs long.fa long.fa {scored} --span overlap"]
     for number, words in enumerate(map(str.split, commands)):
-        line = [sys.executable, "-c", RUN, words[0], "a.fa", "b.fa", *words[1:], "-o", f"{number}.paf", "--device", "cpu", "--quiet"]
+        line = [sys.executable, "-c", RUN, *words, "-o", f"{number}.paf", "--device", "cpu", "--quiet"]
         done = subprocess.run(line, env=environment, cwd=tmp_path, capture_output=True, text=True, check=True)
         assert done.stdout.split()[-2:] == ["0", "0"], (words, done.stdout, done.stderr)
 
