@@ -23,7 +23,7 @@ GROUP_BYTES = 1 << 28
 """Memory of a group from which on its pairs are aligned one by one, a lane each."""
 
 ALONG_COST, ALONG_SAVES = 1.25, 1e7
-"""What a vector of cells takes where lanes have strips of one pair, to where they have pairs; and how many vectors (0.2 s) all calls of this process would have
+"""Weigh a vector of cells where lanes have strips of one pair against one where they have pairs; and say how many vectors (0.2 s) all calls of this process would have
 gained before pairs are aligned so: by kernels of their own, which are compiled once."""
 
 ROUND_ROWS = 256

@@ -14,7 +14,7 @@ BLOCK_BYTES = 65_280
 """Of what a block holds, as bgzip takes it: what cannot be compressed fits as well."""
 
 LEVEL = 3
-"""Of ISA-L, of 0 to 3. On x86-64 levels 1 and 2 hash a register that nobody set for the third position of a block (`.write_first_byte` of
+"""Choose the level of ISA-L, of 0 to 3. On x86-64 levels 1 and 2 hash a register that nobody set for the third position of a block (`.write_first_byte` of
 igzip_icf_body_h1_gr_bt.asm, to ISA-L 2.32 at least): it holds an address of the thread's stack, so that bytes differed from thread to thread. Level 0 makes BAM
 half as large again. 3 takes a tenth more CPU time of a whole export than 1, and makes files 1 to 3 % smaller."""
 

@@ -188,7 +188,7 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     kind: {f".{each}": f"`tidalign {other}` writes it" for other in _OWN for each in suffixes(other) if each not in suffixes(kind)} | _NOWHERE | own
     for kind, own in _OWN.items()
 }
-"""What to do about endings of files that mean no format, by kind of run: first those that another kind has, which is named as its command."""
+"""Say what to do about endings of files that mean no format, by kind of run: first those that another kind has, which is named as its command."""
 
 
 def ending(output: str) -> str:

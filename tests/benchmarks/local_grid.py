@@ -101,7 +101,7 @@ SPILLED = """        } else if (SEVERAL) {  // the last lane's cells go to a lan
         }
 """
 LAZILY = (SPILL, SPILLED), ("Kept coming, later;", "Kept coming, later, spilled;")
-"""What paper 002 (IV, B) calls lazy spilling, in the place of a write a step by the team's last lane."""
+"""Spill lazily, as paper 002 (IV, B) calls it, in the place of a write a step by the team's last lane."""
 
 
 def ablation(letters: Letters, coding: Coding, cells: float) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain, pairwise, repeat
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ SHAPES = ((4, 16), (4, 24), (4, 32), (8, 20), (8, 24), (8, 32), (16, 24), (16, 3
 """Lanes of a team and rows of a lane, by the height of the strip that they make. A query takes the first strip that holds it, or several of the last."""
 
 TABLE_SHAPES = ((4, 16), (8, 16), (16, 16))
-"""The same for teams that have tables of their own, which must fit a multiprocessor's shared memory several times."""
+"""List the same for teams that have tables of their own, which must fit a multiprocessor's shared memory several times."""
 
 TALLEST = 16 * 32
 """Rows of the tallest strip."""
@@ -33,7 +33,7 @@ GANGS = {32: 4, 16: 8}
 """Teams of such a block, by the rows of a lane. Where each has a table of its own, shared memory holds eight of 34 letters."""
 
 FEW_STRIPS, FEW_ROWS = 8, 16
-"""Where there are fewer of the tallest strips for each multiprocessor than this, they are made lower, and so more."""
+"""Say from how many of the tallest strips a multiprocessor on they are that tall; fewer are made of so many rows a lane, and so more."""
 
 RESIDENT = {16: 5, 20: 5, 24: 4, 28: 4, 32: 3}
 """Blocks of 128 threads that a multiprocessor's registers are shared among, by the rows of a lane; one less each where gaps have two pieces and where more is
@@ -114,8 +114,9 @@ def planned(query: Uploaded, target: Uploaded, table: Any, *, wide: bool, gangs:
             yield Form(team, rows, wide, tabled, False, False), taken
         elif pairs:
             firsts = cupy.searchsorted(n[taken] // (team * rows), cupy.asarray(SHARED_FROM)).get().tolist() if gangs else []
-            for shared, (first, last) in zip(chain([False], repeat(True)), pairwise([0, *firsts, pairs]), strict=False):
+            for part, (first, last) in enumerate(pairwise([0, *firsts, pairs])):
                 if first < last:
+                    shared = part > 0
                     few = int(n[taken[first:last]].sum()) < TALLEST * FEW_STRIPS * compiler.multiprocessors()
                     height = FEW_ROWS if shared and few else rows
                     yield Form(team, height, wide, tabled, False, True, GANGS[height] if shared else 1), taken[first:last]

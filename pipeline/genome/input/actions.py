@@ -44,7 +44,7 @@ WAYS_OUT = {
     ".": "remove the gaps",
     "*": "give DNA, not protein",
 }
-"""What to do about letters that are not allowed."""
+"""Say what to do about letters that are not allowed."""
 
 
 class LetterRules:

@@ -245,7 +245,7 @@ def test_nogfextend_leaves_out_what_a_score_file_says_of_hsps(tmp_path: Path) ->
 
 
 HOXD55 = ((91, -90, -25, -100), (-90, 100, -100, -25), (-25, -100, 100, -90), (-100, -25, -90, 91))
-"""As UCSC has it for distant species."""
+"""Score letters as UCSC does for distant species."""
 
 
 def test_score_files_that_come_with_tidalign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
