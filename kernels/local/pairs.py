@@ -20,11 +20,11 @@ BLOCK_BYTES = 1 << 23
 """Direction bytes of a group of pairs that are made at once, where one row's are not more: they should stay in a core's cache."""
 
 GROUP_BYTES = 1 << 28
-"""Memory of a group from which on its pairs are aligned one by one, a lane each."""
+"""Memory of a group from which on its pairs are aligned one by one, each by all lanes."""
 
 ALONG_COST, ALONG_SAVES = 1.25, 1e7
-"""Weigh a vector of cells where lanes have strips of one pair against one where they have pairs; and say how many vectors (0.2 s) all calls of this process would have
-gained before pairs are aligned so: by kernels of their own, which are compiled once."""
+"""Weigh a vector of cells where lanes have strips of one pair against one where they have pairs; and say how many vectors (0.2 s) all calls of this process
+would have gained before pairs are aligned so: by kernels of their own, which are compiled once."""
 
 ROUND_ROWS = 256
 """Rows of all lanes together, of the widest vectors, where they have strips of one pair."""
