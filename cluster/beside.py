@@ -1,7 +1,6 @@
 """Workers beside the one that dask-cuda starts for each GPU: more of them on the same GPUs, and some on cores."""
 
 import copy
-import os
 from collections.abc import Sequence
 from itertools import count
 from typing import Any
@@ -27,6 +26,6 @@ def with_more(kind: type[Any], gpus: Sequence[str]) -> type[Any]:
                     return {name: copy.deepcopy(self.worker_spec[first])}
             name = next(name for name in (f"core-{number}" for number in count()) if name not in self.worker_spec)
             options = {name: value for name, value in self.new_spec["options"].items() if name not in _OF_GPUS}
-            return {name: self.new_spec | {"options": options | {"nthreads": 1, "env": dict(os.environ) | {"CUDA_VISIBLE_DEVICES": ""}}}}
+            return {name: self.new_spec | {"options": options | {"nthreads": 1, "env": {"CUDA_VISIBLE_DEVICES": ""}}}}
 
     return Mixed

@@ -12,7 +12,7 @@ from multiprocessing import forkserver, resource_tracker, util
 from tidalign.cluster.errors import NoWorkers
 
 METHOD = "forkserver" if sys.platform == "linux" else "spawn"
-"""How Python makes worker processes without GPUs; macOS's libraries do not allow forks."""
+"""How Python makes worker processes; macOS's libraries do not allow forks."""
 
 
 _FILES, _FILES_OF_A_WORKER = 64, 16
@@ -50,8 +50,13 @@ def _make_folder() -> None:
         tempfile.tempdir = chosen
 
 
-def serve(modules: Sequence[str]) -> None:
-    """Start the fork server and have it load Dask and `modules`, where workers are forked and none is there yet. Returns at once."""
+_GPU_MODULES = ("dask_cuda", "cuda.core", "cupy")
+"""What workers with GPUs load besides. Loading it does not begin CUDA, which would make it useless to those that are forked afterwards."""
+
+
+def serve(modules: Sequence[str], *, gpus: bool = False) -> None:
+    """Start the fork server and have it load Dask and `modules`, where workers are forked and none is there yet; those modules that are not installed are left
+    out. gpus: what workers with GPUs need, too. Returns at once."""
     if METHOD != "forkserver":
         return
     # Ctrl-C goes to every process of a terminal. Workers must not die of it while their tasks are let finish; processes inherit the mask
@@ -60,7 +65,7 @@ def serve(modules: Sequence[str]) -> None:
     _make_folder()
     unmasked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        multiprocessing.get_context("forkserver").set_forkserver_preload(["distributed", *modules])
+        multiprocessing.get_context("forkserver").set_forkserver_preload(["distributed", *(_GPU_MODULES if gpus else ()), *modules])
         forkserver.ensure_running()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, unmasked)

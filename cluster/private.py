@@ -79,7 +79,9 @@ class MuteNanny(Nanny):
     """Starts a worker that does not answer HTTP."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options | {"worker_class": _Worker})
+        # What the process that workers are forked from has seen of the environment may be of an earlier call.
+        env = dict(os.environ) | (options.get("env") or {})
+        super().__init__(*arguments, **options | {"worker_class": _Worker, "env": env})
 
 
 def end_worker(dask_worker: Any) -> None:

@@ -21,7 +21,7 @@ _SETTINGS = NO_ROUTES | {
 }
 
 
-def settings(*, gpus: bool, dask_cuda: bool = False) -> dict[str, Any]:
-    """Give the settings of a cluster whose workers have GPUs, or have none. dask_cuda: it is one of dask-cuda's."""
-    # dask-cuda's workers ask NVML for their device, and take it that Dask has opened it; and they load CUDA, each for its own device.
-    return _SETTINGS | {"distributed.diagnostics.nvml": dask_cuda, "distributed.worker.multiprocessing-method": "spawn" if gpus else forks.METHOD}
+def settings(*, dask_cuda: bool = False) -> dict[str, Any]:
+    """Give the settings of a cluster. dask_cuda: it is one of dask-cuda's."""
+    # dask-cuda's workers ask NVML for their device, and take it that Dask has opened it.
+    return _SETTINGS | {"distributed.diagnostics.nvml": dask_cuda, "distributed.worker.multiprocessing-method": forks.METHOD}

@@ -197,10 +197,10 @@ def start(
     cores_beside: workers that use cores, beside those.
     scheduler: the address of a scheduler (`address.address_of`); its workers are used, `count` is not. Or an allocation: workers on each of its nodes.
     folder: that all nodes of an allocation see.
-    modules: that tasks need; processes without GPUs are forked from one that has loaded them (forks.py).
+    modules: that tasks need; processes are forked from one that has loaded them (forks.py).
     NoWorkers where none can be had, or those of the scheduler cannot do the work, saying why; ClusterLost where the scheduler goes away meanwhile.
     """
-    with dask.config.set(settings(gpus=bool(gpus) or (isinstance(scheduler, Allocation) and scheduler.gpus), dask_cuda=bool(gpus))), ExitStack() as stack:
+    with dask.config.set(settings(dask_cuda=bool(gpus))), ExitStack() as stack:
         # Dask logs each death and each restart; the caller reports them in its own words.
         stack.enter_context(silence_logging_cmgr(logging.CRITICAL))
         if isinstance(scheduler, Allocation):
@@ -239,9 +239,8 @@ def _local(count: int, gpus: Sequence[str], modules: Sequence[str], scratch: str
     resource_tracker.ensure_running()
     unmasked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        if not gpus:
-            forks.serve(modules)
-            distributed.utils._forkserver_preload_set = True  # else it loads here, and there, all that it may ever work with
+        forks.serve(modules, gpus=bool(gpus))
+        distributed.utils._forkserver_preload_set = True  # else it loads here, and there, all that it may ever work with
         for left in range(START_ATTEMPTS)[::-1]:
             try:
                 return kind(
@@ -264,8 +263,7 @@ def _local(count: int, gpus: Sequence[str], modules: Sequence[str], scratch: str
 
 def _kind(gpus: Sequence[str]) -> tuple[Any, dict[str, Any]]:
     if not gpus:
-        # What the process that workers are forked from has seen of the environment may be of an earlier call.
-        return LocalCluster, {"processes": True, "env": dict(os.environ)}
+        return LocalCluster, {"processes": True}
     try:
         from dask_cuda import LocalCUDACluster
     except ImportError as error:

@@ -160,15 +160,16 @@ def _begin(args: argparse.Namespace) -> None:
     gpus = "device" in wanted and may_take_gpu(wanted["device"]) and installed("cupy")
     if wanted.get("scheduler") or (args.cluster == "auto" and "SLURM_JOB_ID" in os.environ and allocation()):
         return
-    if gpus and args.module in ("pairs", "genome", "genomes", "search"):
-        if not wanted["cpu_workers"]:  # else workers have the GPU
-            begin(args.gpus)
-    elif wanted.get("workers") and not gpus:
+    gpus = gpus and args.module in ("pairs", "genome", "genomes", "search")
+    apart = gpus and (wanted["cpu_workers"] or (args.gpus or 1) > 1)  # then workers have the GPUs
+    if gpus and not wanted["cpu_workers"]:
+        begin(args.gpus)
+    if apart or (wanted.get("workers") and not gpus):
         from tidalign.cluster.forks import make_room, serve
 
-        make_room(wanted["workers"])
+        make_room((args.gpus or 1) + (wanted["cpu_workers"] or 0) if gpus else wanted["workers"])
         kind = {"genomes": "genome", "partition": "pairs"}.get(args.module, args.module)
-        serve([f"tidalign.workflows.run.{kind}.tasks"])
+        serve([f"tidalign.workflows.run.{kind}.tasks"], gpus=gpus)
 
 
 def _leave(status: int, *, at_once: bool = False, stopped: bool = False) -> None:

@@ -57,7 +57,7 @@ async def _work(address: str, names: list[dict[str, str]], scratch: str) -> None
 
     async def keep(place: int, own: dict[str, str]) -> None:
         """Keep a worker running: start another one whenever it and its nanny have ended, as they do where the network is cut for long."""
-        options = {"host": here, "nthreads": 1, "name": f"{node}-{place}", "local_directory": scratch, "env": dict(os.environ) | own, "death_timeout": "60s"}
+        options = {"host": here, "nthreads": 1, "name": f"{node}-{place}", "local_directory": scratch, "env": own, "death_timeout": "60s"}
         while True:
             nannies[place] = nanny = cast("Any", MuteNanny)(address, **options)
             with suppress(Exception):  # the scheduler does not answer, or still has who was cut off
@@ -83,10 +83,9 @@ def main(folder: Path) -> None:
     with ExitStack() as stack:
         scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="tidalign-", ignore_cleanup_errors=True))
         stack.enter_context(silence_logging_cmgr(logging.CRITICAL))
-        stack.enter_context(dask.config.set(settings(gpus=said["gpus"]) | kept(folder) | {"temporary-directory": scratch}))
-        if not said["gpus"]:
-            forks.serve(said["modules"])
-            distributed.utils._forkserver_preload_set = True  # else it loads here, and there, all that it may ever work with
+        stack.enter_context(dask.config.set(settings() | kept(folder) | {"temporary-directory": scratch}))
+        forks.serve(said["modules"], gpus=said["gpus"])
+        distributed.utils._forkserver_preload_set = True  # else it loads here, and there, all that it may ever work with
         asyncio.run(_work(said["address"], names, scratch))
 
 

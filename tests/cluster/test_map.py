@@ -136,7 +136,7 @@ def test_workers_tell_their_cpu_time(two: Workers) -> None:
     two.client.wait_for_workers(2)
     worker = next(iter(two.live()))
     used = two.cpu_seconds(worker)
-    assert used is not None and used > 0.1
+    assert used is not None and used > 0
     two.client.submit(burn, 0.5, workers=[worker]).result()
     assert (two.cpu_seconds(worker) or 0) >= used + 0.4
     assert two.cpu_seconds("tcp://127.0.0.1:1") is None

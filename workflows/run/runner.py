@@ -172,9 +172,9 @@ def _run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, to
             crew.hire()
             gpus = devices.of_workers(gpus, crew.on_gpus_alone(crew.everywhere(usable)))
         rundir.journal(crew.directory, "device", device=str(gpus), why=gpus.why)
-        if going and gpus.device.takes_gpu and crew.readers:
-            crew.replace(list(gpus.names), kind.gpu_tasks)
-        if going and (gpus.apart and crew.readers if gpus.device.takes_gpu else resources.workers and readers != "workers"):
+        if going and gpus.device.takes_gpu and readers != "workers":
+            crew.replace(list(gpus.names), kind.gpu_tasks if crew.readers else crew.threads)
+        if going and readers != "workers" and (gpus.apart if gpus.device.takes_gpu else resources.workers):
             crew.begin_to_hire()
         fresh = not rundir.has_manifest(crew.directory)
         busy = Busy(crew.busy, told) if going and gpus.device.takes_gpu else None
