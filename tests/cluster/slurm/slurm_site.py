@@ -58,7 +58,7 @@ class Site:
         self.configuration.write_text(self._configured(cpus))
         files = [f"NodeName={name} Name=gpu File={path}" for name, paths in self.gpus.items() for path in paths]
         (folder / "gres.conf").write_text("\n".join(["AutoDetect=off", *files]) + "\n")
-        (folder / "cgroup.conf").write_text("IgnoreSystemd=yes\n")  # which a container or a small machine has not
+        (folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")  # nothing of it is used; v2 wants controllers that a container does not give
         (folder / "prolog.sh").write_text(self._prolog())
         (folder / "prolog.sh").chmod(0o755)
         self.environment = os.environ | {"SLURM_CONF": str(self.configuration)}
