@@ -65,6 +65,11 @@ def rows(directory: str) -> list[dict[str, Any]]:
     return sorted(table, key=lambda row: int(row["ordinal"]))
 
 
+def answer(directory: Path) -> list[tuple[int, int, str]]:
+    """Read what `expected` gives from a run."""
+    return [(row["ordinal"], row["penalty"], row["cigar"]) for row in rows(str(directory))]
+
+
 def drive(directory: str, queries: str, targets: str, progress: Any = None, **resources: Any) -> Any:
     """Run `run_pairs` with small blocks, so that few pairs make many chunks."""
     with mock.patch.object(index, "BLOCK_PAIRS", BLOCK_PAIRS):

@@ -41,15 +41,19 @@ def program(*arguments: object, **options: object) -> "subprocess.CompletedProce
 @pytest.mark.parametrize(
     ("words", "cupy", "begun"),
     [
-        ("genome a.fa b.fa -o c.maf --workers 2 --device cpu", True, [["tidalign.workflows.run.genome.tasks"]]),
-        ("genomes jobs.tsv -o out --workers 2", False, [["tidalign.workflows.run.genome.tasks"]]),
-        ("pairs a.fa b.fa -o run --workers 2", False, [["tidalign.workflows.run.pairs.tasks"]]),
-        ("partition a.fa b.fa -o run --workers 2", True, [["tidalign.workflows.run.pairs.tasks"]]),
+        ("genome a.fa b.fa -o c.maf --workers 2 --device cpu", True, ["genome on cores"]),
+        ("genomes jobs.tsv -o out --workers 2", False, ["genome on cores"]),
+        ("pairs a.fa b.fa -o run --workers 2", False, ["pairs on cores"]),
+        ("partition a.fa b.fa -o run --workers 2", True, ["pairs on cores"]),
         ("pairs a.fa b.fa -o run", False, []),
+        ("pairs a.fa b.fa -o run", True, ["the first"]),
+        ("pairs a.fa b.fa -o run --gpus 2", True, ["the first"]),
+        ("pairs a.fa b.fa -o run --gpus 2 --cpu-workers 2", True, ["pairs on GPUs"]),
         ("pairs a.fa b.fa -o run --scheduler tcp://host:8786", False, []),
         ("genome a.fa b.fa -o c.maf --gpus 1", True, [1]),
+        ("genome a.fa b.fa -o c.maf --gpus 2", True, [2, "genome on GPUs"]),
         ("search a.fa b.fa -o c.tsv", True, [None]),
-        ("search a.fa b.fa -o c.tsv --cpu-workers 2", True, []),
+        ("search a.fa b.fa -o c.tsv --cpu-workers 2", True, ["search on GPUs"]),
         ("genome a.fa b.fa -o c.maf --scheduler tcp://host:8786", True, []),
         ("check", True, []),
     ],
@@ -57,9 +61,13 @@ def program(*arguments: object, **options: object) -> "subprocess.CompletedProce
 def test_what_takes_long_begins_first(words: str, cupy: bool, begun: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
     """A GPU, or what workers are forked from."""
     found: list[object] = []
+
+    def serve(modules: list[str], *, gpus: bool) -> None:
+        found.append(f"{modules[0].removeprefix('tidalign.workflows.run.').removesuffix('.tasks')} on {'GPUs' if gpus else 'cores'}")
+
     monkeypatch.setattr(cli, "installed", lambda name: cupy)
-    monkeypatch.setattr(cli, "begin", found.append)
-    monkeypatch.setattr(forks, "serve", found.append)
+    monkeypatch.setattr(cli, "begin", lambda count, *, first: found.append("the first" if first else count))
+    monkeypatch.setattr(forks, "serve", serve)
     arguments = words.split()
     cli._begin(parser(arguments[0]).parse_args(arguments))
     assert found == begun

@@ -109,7 +109,7 @@ def parser(chosen: str | None = None, *, before: bool = True) -> argparse.Argume
     files = table.listed(table.suffixes(table.PAIRS))
     written = f"a file {files}, written from the run directory OUT.run, which is then removed"
     _add_run(pairs, f"a run directory; or {written}; or - (default), standard output, with --format", STANDARD_OUTPUT)
-    add_device(pairs, gpus="all; one for input under 4 GB")
+    add_device(pairs, gpus="all; the first alone where there is little to do")
     add_shard(pairs)
     pairs.add_argument("--format", metavar="FORMAT", help=f"{', '.join(table.names(table.PAIRS))}, where the name of OUT does not say it")
     add_export(pairs)

@@ -53,6 +53,7 @@ class Crew:
         self._contract = ExitStack()
         self._workers: Workers | None = None
         self._coming: Future[None] | None = None
+        self._working = False
         self.on_gpus, self.gpus_each, self.beside = False, cast("int | None", None), Gpus({}, "")
         """Whether the scheduler's workers are to have GPUs, and how many on each host (None: all); the GPUs of the run, with what is to work beside them."""
         self._trials: Trials | None = None
@@ -73,9 +74,11 @@ class Crew:
         finally:
             self.seconds[stage] = round(self.seconds.get(stage, 0.0) + time.monotonic() - began, 3)
 
-    def begin_to_hire(self) -> None:
-        """Begin to do what `hire` does, in a thread: who needs the workers calls `hire` all the same."""
+    def begin_to_hire(self, *, working: bool = False) -> None:
+        """Begin to do what `hire` does, in a thread: who needs the workers calls `hire` all the same. working: this process does their work until they are
+        there."""
         if not self._workers and not self._coming:
+            self._working = working
             thread = ThreadPoolExecutor(1, "hire")
             self._coming = thread.submit(self._hire)
             thread.shutdown(wait=False)
@@ -181,9 +184,14 @@ class Crew:
                 kinds: tuple[TaskKind, ...] = ("work",) if self._gpus else ("work", "read")
                 run_on(cast("Workers", self._workers), queue, outcomes, self._stop, threads, kinds)
 
+    @property
+    def _works(self) -> bool:
+        """Tell whether this process does the work now."""
+        return not self.hiring or bool(self._working and self._coming and not self._coming.done())
+
     def _watch(self) -> Callable[[Iterable[Task]], object]:
         """Start to look at the GPU, if this process has one."""
-        if not self.beside.device.takes_gpu or self.hiring:
+        if not self.beside.device.takes_gpu or not self._works:
             return lambda _: None
         from tidalign.workflows.run.answers import Answers  # by few
 
@@ -192,7 +200,7 @@ class Crew:
     def _room(self) -> dict[TaskKind, int]:
         """Tell how many tasks of each kind this process may have."""
         reads = self.readers and (not self._workers or self._gpus)
-        return {"here": max(2, min(4, self.readers)), "read": self.readers if reads else 0, "work": 0 if self.hiring else self.threads}
+        return {"here": max(2, min(4, self.readers)), "read": self.readers if reads else 0, "work": self.threads if self._works else 0}
 
     def map(self, function: Callable[..., Any], *items: Iterable[Any], here: bool = False) -> list[Any]:
         """Map a function as the built-in `map` does, a task for each call, results in order. here: in this process in any case."""

@@ -7,7 +7,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from tidalign.cluster.errors import Hangs
 from tidalign.cluster.gpus import TASKS_OF_A_GPU, usable
 from tidalign.cluster.stop import Stop
-from tidalign.cluster.task import THREAD, cores
+from tidalign.cluster.task import cores
 from tidalign.kernels.runtime import precompile
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.pipeline.store import rundir
@@ -24,12 +24,16 @@ from tidalign.workflows.run import devices
 from tidalign.workflows.run.busy import Busy
 from tidalign.workflows.run.crew import Crew, Readers, mending, opened
 from tidalign.workflows.run.devices import Gpus, Resources
+from tidalign.workflows.run.forecasting import Beside
 from tidalign.workflows.run.report import Report, history
 from tidalign.workflows.run.scratch import staged
 from tidalign.workflows.run.tracker import OnProgress, Tracker
 
 if TYPE_CHECKING:
     from tidalign.workflows.estimate.forecast import Forecast
+
+HIRE_SECONDS = 8.0
+"""Estimated seconds of one GPU from which on others are worth the start of their workers, where this process has one."""
 
 MEANWHILE_SECONDS = 2.0
 """As often as long as work that is worth an estimate must reading have taken, with all work done meanwhile, to be worth one for its report alone."""
@@ -118,6 +122,10 @@ class RunKind(ABC, Generic[M, T, R]):
         """Choose those of the GPUs that could be had that are worth their start."""
         return gpus
 
+    def begins_here(self, gpus: Gpus) -> bool:
+        """Tell whether this process begins with its GPU, or the first of several, and hires for the others where the work is worth it."""
+        return len(gpus.names) == 1 and not gpus.apart
+
     def start(self, gpus: Gpus) -> None:
         """Prepare the one GPU of this process and its libraries, while others read. What goes wrong is met again by the first task."""
 
@@ -162,7 +170,7 @@ def _run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, to
     began = time.monotonic()
     starting = threading.Thread(target=kind.start, args=(gpus,), name="start")
     ready: Callable[..., object] = _nothing
-    if len(gpus.names) == 1 and not gpus.apart and not rundir.finished(str(directory)):
+    if kind.begins_here(gpus) and not rundir.finished(str(directory)):
         starting.start()  # meanwhile
         ready = starting.join
     lists = [] if rundir.finished(str(directory)) or resources.scheduler else kind.precompiled(gpus)
@@ -174,7 +182,7 @@ def _run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, to
         rundir.journal(crew.directory, "device", device=str(gpus), why=gpus.why)
         if going and gpus.device.takes_gpu and readers != "workers":
             crew.replace(list(gpus.names), kind.gpu_tasks if crew.readers else crew.threads)
-        if going and readers != "workers" and (gpus.apart if gpus.device.takes_gpu else resources.workers):
+        if going and readers != "workers" and (gpus.apart and not kind.begins_here(gpus) if gpus.device.takes_gpu else resources.workers):
             crew.begin_to_hire()
         fresh = not rundir.has_manifest(crew.directory)
         busy = Busy(crew.busy, told) if going and gpus.device.takes_gpu else None
@@ -198,6 +206,7 @@ def _run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, to
         if predicted and not fresh:
             del predicted["read"]
         count, total, faults = history(crew.directory)
+        used = gpus.first("there is little for others to do") if len(gpus.names) > 1 and not crew.size and kind.begins_here(gpus) else gpus
         report = kind.report(
             **counted,
             seconds=round(time.monotonic() - began, 3),
@@ -205,8 +214,8 @@ def _run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, to
             predicted=predicted,
             calls=count,
             total_seconds=total,
-            device=str(gpus),
-            device_why=gpus.why,
+            device=str(used),
+            device_why=used.why,
             gpus=busy.report() if busy else {},
             workers=crew.size,
             hosts=crew.hosts,
@@ -244,13 +253,14 @@ def _work(crew: Crew, kind: RunKind[M, T, R], tracker: T, stop: Stop, resources:
     rundir.reopen(crew.directory)
     large = tracker.work() > kind.forecast_from * gpus.device.speed
     alike = gpus.device.takes_gpu and len({*gpus.names.values()}) == 1 and not gpus.cores  # nothing is decided by what is forecast
-    beside = _Beside(kind.forecast) if large and alike else None
+    beside = Beside(kind.forecast) if large and alike else None
     forecast, share = kind.forecast() if large and not alike else None, 1.0 if fresh else tracker.left()
     shared = kind.processes(tracker, gpus, resources) if gpus.device.takes_gpu else 1
     if gpus.device.takes_gpu:
         crew.replace([*gpus.names] * shared, kind.gpu_tasks)
         crew.pace(forecast.speeds() if forecast else {})
-        several = gpus.apart or shared > 1
+        little = kind.begins_here(gpus) and not crew.hiring and tracker.work() <= HIRE_SECONDS * gpus.device.speed
+        several = shared > 1 or (gpus.apart and not little)
     else:
         several = bool(resources.workers)
         if resources.workers is None:
@@ -281,19 +291,6 @@ def _work(crew: Crew, kind: RunKind[M, T, R], tracker: T, stop: Stop, resources:
     if beside and beside.forecast and (predicted := beside.forecast.predicted(on, crew.size, share)):
         rundir.journal(crew.directory, "predicted", **predicted)
     return predicted
-
-
-class _Beside:
-    """Makes a forecast while the work is done: `forecast`, None until it is there. A run that ends before goes without; a command leaves the thread behind, a
-    script's end waits for it."""
-
-    def __init__(self, make: Callable[[], "Forecast | None"]) -> None:
-        self.forecast: Forecast | None = None
-        threading.Thread(target=self._run, args=(make,), name=THREAD).start()
-
-    def _run(self, make: Callable[[], "Forecast | None"]) -> None:
-        with suppress(Exception):  # it is told, and nothing else depends on it
-            self.forecast = make()
 
 
 def _nothing(*_: object) -> None:

@@ -10,12 +10,13 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).parents[2]))
 
-NAMES = {f"tidalign.kernels.{name}.device" for name in ("seed", "ungapped", "gapped")}
+FILES = {f"tidalign.kernels.{name}.device": "gpu_kernels.py" for name in ("seed", "ungapped", "gapped")}
+FILES["tidalign.kernels.pairwise.wavefront_device"] = "gpu_wavefronts.py"
 
 
 class StandIns(MetaPathFinder):
     def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        return spec_from_file_location(name, Path(__file__).with_name("gpu_kernels.py")) if name in NAMES else None
+        return spec_from_file_location(name, Path(__file__).with_name(FILES[name])) if name in FILES else None
 
 
 sys.meta_path.insert(0, StandIns())

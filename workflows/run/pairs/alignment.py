@@ -172,7 +172,7 @@ class Aligned:
     """Says how what was read is aligned while more is read.
 
     prepare: has ready what aligns sequences of so many letters, in this process. much: seconds of one core, by estimate, from which on workers are hired, and
-    below which this process does all of it; None: that is settled.
+    below which this process does all of it; None: that is settled. With a GPU it begins whatever will be.
     """
 
     tracker: Alignment
@@ -260,14 +260,15 @@ class Reading(Repeated):
             return
         self._estimated += sum(chunk["work"] for chunk in record["chunks"]) * SECONDS_PER_WORK
         share = self._blocks.share(PairBlock.from_json(record)) if self._blocks else 1.0
+        on_gpu = self._aligned.tracker.device.takes_gpu
         if self._estimated > (self._aligned.much or 0.0) * min(1.0, share):
-            self._crew.begin_to_hire()
-        self._aligned.tracker.finest = float("inf") if self._crew.hiring else FINEST_SECONDS
+            self._crew.begin_to_hire(working=on_gpu)
+        self._aligned.tracker.finest = float("inf") if on_gpu or self._crew.hiring else FINEST_SECONDS
         self._settled = self._crew.hiring or self._blocks is not None
 
     def _released(self) -> list[Task]:
         """Make tasks of what was read, once what aligns is ready: loaded, or compiled once for all workers."""
-        if not self._settled or not self._aligned:
+        if not self._aligned or not (self._settled or self._aligned.tracker.device.takes_gpu):
             return []
         tasks: list[Task] = []
         held, self._held = self._held, []

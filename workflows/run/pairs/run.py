@@ -9,6 +9,7 @@ from tidalign.cluster.gpus import TASKS_OF_A_GPU
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.errors import KernelError
+from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 from tidalign.kernels.runtime.precompile import Lists
 from tidalign.pipeline.device import CPU
 from tidalign.pipeline.pairs.aligner import PairParameters, aligner_of, start
@@ -22,7 +23,7 @@ from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources, sooner
 from tidalign.workflows.run.pairs.alignment import Aligned, Alignment, Reading
 from tidalign.workflows.run.pairs.tasks import align_ranges
 from tidalign.workflows.run.report import Report
-from tidalign.workflows.run.runner import Meanwhile, RunKind
+from tidalign.workflows.run.runner import HIRE_SECONDS, Meanwhile, RunKind
 from tidalign.workflows.run.shard import Shard, ShardDone
 from tidalign.workflows.run.tracker import OnProgress
 
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
 
 TINY_INPUT = 4_000_000
 """Bytes of input files below which cores may be sooner than a GPU has started."""
-
-ONE_GPU_INPUT = 4_000_000_000
-"""Bytes of input files below which one GPU is done before others have started: it mostly waits for what is read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,10 +80,7 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
 
     def chosen(self, gpus: Gpus, resources: Resources) -> Gpus:
         size = sum(file["size"] for file in self._source.files())
-        if len(gpus.names) > 1 and not resources.gpus and size < ONE_GPU_INPUT:
-            gpus = gpus.first("the input is small: --gpus takes more")
-        # In between one GPU is sure to be sooner than cores, and nothing else is to be chosen.
-        return sooner(gpus, resources, self.forecast) if size < TINY_INPUT or len(gpus.names) > 1 else gpus
+        return sooner(gpus, resources, self.forecast) if size < TINY_INPUT else gpus
 
     def readers(self, resources: Resources, gpus: Gpus) -> Readers:
         return "workers" if resources.scheduler else "threads"
@@ -117,7 +112,7 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
                 crew.run(reading.tasks(), reading)
                 break
             except KernelError:
-                if crew.size:
+                if not aligned or not GPU_OF_PROCESS.lost:
                     raise
                 crew.hire()  # this process has lost its GPU; a worker can go on, when all is read
                 aligned = None
@@ -140,21 +135,31 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
             if not self.compiles(meanwhile.gpus):
                 meanwhile.ready()
 
-        much = None if crew.hiring or meanwhile.gpus.device.takes_gpu else inf if crew.alone else self.small_work * min(self.working_threads, cores())
-        return Reading(crew, self._source, told, blocks, Aligned(alignment, prepare, much))
+        return Reading(crew, self._source, told, blocks, Aligned(alignment, prepare, self._much(crew, meanwhile.gpus)))
+
+    def _much(self, crew: Crew, gpus: Gpus) -> float | None:
+        """Tell from how many seconds of one core on workers are hired; None: that is settled."""
+        if crew.hiring or len(gpus.names) == 1:
+            return None
+        if gpus.names:
+            return HIRE_SECONDS * gpus.device.speed
+        return inf if crew.alone else self.small_work * min(self.working_threads, cores())
 
     def _tracker(self, directory: str, stop: Stop, told: OnProgress, gpus: Gpus) -> Alignment:
         plan = rundir.read_plan(directory)
         run = rundir.run_of(plan)
         count = max(1, len(gpus.names))
         return Alignment(
-            directory, run, self.parameters(), stop, told, gpus.device, count, self.gpu_tasks if not gpus.apart else TASKS_OF_A_GPU * count, gpus.cores
+            directory, run, self.parameters(), stop, told, gpus.device, count, TASKS_OF_A_GPU * count if gpus.cores else self.gpu_tasks, gpus.cores
         )
 
     def tracker(self, directory: str, manifest: PairManifest, stop: Stop, told: OnProgress, gpus: Gpus) -> Alignment:
         alignment = self.begun or self._tracker(directory, stop, told, gpus)
         alignment.add(manifest, self._shard)
         return alignment
+
+    def begins_here(self, gpus: Gpus) -> bool:
+        return bool(gpus.names) and not gpus.cores
 
     def start(self, gpus: Gpus) -> None:
         start(self._aligner, self._parameters, gpus.device)

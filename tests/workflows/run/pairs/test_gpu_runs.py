@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chaos import Pairs, drive, expected, rows, simulate
+from chaos import Pairs, answer, drive, expected, simulate
 from external import External
 
 from tidalign.pipeline.store import rundir
@@ -26,10 +26,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], Pairs]:
     folder = tmp_path_factory.mktemp("pairs")
     pairs = simulate(folder, PAIRS, seed=13)
     return [str(folder / name) for name in ("q.fa", "t.fa")], pairs
-
-
-def answer(directory: Path) -> list[tuple[int, int, str]]:
-    return [(row["ordinal"], row["penalty"], row["cigar"]) for row in rows(str(directory))]
 
 
 def command(directory: Path, inputs: list[str], *options: str, **environment: str) -> tuple[int, str]:
@@ -54,15 +50,6 @@ def test_one_gpu(tmp_path: Path, made: tuple[list[str], Pairs]) -> None:
     assert (status, rundir.finished(str(tmp_path))) == (Exit.COMPLETE, "SUCCESS"), said
     assert answer(tmp_path) == expected(made[1])
     assert events(tmp_path, "hired") == []
-
-
-def test_every_gpu(tmp_path: Path, made: tuple[list[str], Pairs], gpus: dict[str, str]) -> None:
-    if len(gpus) < 2:
-        pytest.skip("one GPU")
-    status, said = command(tmp_path, made[0], "--gpus", str(len(gpus)))
-    assert status == Exit.COMPLETE, said
-    assert answer(tmp_path) == expected(made[1])
-    assert events(tmp_path, "hired")[-1]["workers"] == len(gpus), (said, events(tmp_path, "lost"), events(tmp_path, "workers"))
 
 
 def test_a_process_whose_gpu_fails_is_replaced(tmp_path: Path, made: tuple[list[str], Pairs]) -> None:

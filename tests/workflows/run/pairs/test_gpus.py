@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chaos import Pairs, drive, expected, rows, simulate
+from chaos import Pairs, answer, drive, expected, simulate
 
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
@@ -49,10 +49,6 @@ def gpu(made: tuple[Path, Pairs], monkeypatch: pytest.MonkeyPatch) -> Iterator[l
     monkeypatch.setattr(devices, "choose", lambda _: Gpus({"0": "host kernels"}, "a test", GPU))
     yield calls
     GPU_OF_PROCESS.lost = None
-
-
-def answer(directory: Path) -> list[tuple[int, int, str]]:
-    return [(row["ordinal"], row["penalty"], row["cigar"]) for row in rows(str(directory))]
 
 
 def drive_made(directory: Path, made: tuple[Path, Pairs], **options: Any) -> Any:
@@ -132,7 +128,7 @@ def test_a_gpu_that_fails_is_left_to_a_worker(gpu: list[int], made: tuple[Path, 
     real = tasks.alignments
     monkeypatch.setattr(tasks, "alignments", broken)
     monkeypatch.setattr(Crew, "hire", hire)
-    monkeypatch.setattr(Crew, "begin_to_hire", lambda _: None)
+    monkeypatch.setattr(Crew, "begin_to_hire", lambda *_, **__: None)
     report = drive_made(tmp_path, made)
     assert answer(tmp_path) == expected(made[1])
     assert (report.exit, report.aligned) == (Exit.COMPLETE, PAIRS)
@@ -191,14 +187,11 @@ def test_the_device_is_started_while_the_input_is_read(gpu: list[int], made: tup
     assert len(seen) == 2  # a finished run needs no device
 
 
-def test_small_input_takes_one_gpu_unless_asked_for_more(made: tuple[Path, Pairs], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_estimate_chooses_for_tiny_input_alone(made: tuple[Path, Pairs], monkeypatch: pytest.MonkeyPatch) -> None:
     both = Gpus({"0": "H200", "1": "H200"}, "all of them", GPU)
     kind = run.Pairs(inspect(str(made[0] / "q.fa"), str(made[0] / "t.fa")), PairParameters())
-    monkeypatch.setattr(run, "TINY_INPUT", 0)
-    assert list(kind.chosen(both, devices.DEFAULT).names) == ["0"]
-    assert kind.chosen(both, replace(devices.DEFAULT, gpus=2)) == both
-    monkeypatch.setattr(run, "ONE_GPU_INPUT", 1)
     assert list(kind.chosen(both, devices.DEFAULT).names) == ["0"], "by the estimate one is done before two have started"
+    assert kind.chosen(both, replace(devices.DEFAULT, gpus=2)) == both
     forecast = of_pairs.forecast(kind._source, PairParameters())
     much = replace(forecast, gpu=dict.fromkeys(forecast.gpu, 100.0))
     monkeypatch.setattr(run.Pairs, "forecast", lambda _: much)
@@ -206,6 +199,9 @@ def test_small_input_takes_one_gpu_unless_asked_for_more(made: tuple[Path, Pairs
     assert kind.chosen(both, replace(devices.DEFAULT, device="gpu")) == both
     monkeypatch.setattr(run.Pairs, "forecast", lambda _: None)
     assert kind.chosen(both, devices.DEFAULT) == both, "of a pipe nothing is known"
+    monkeypatch.setattr(run, "TINY_INPUT", 0)
+    monkeypatch.setattr(run.Pairs, "forecast", lambda _: 1 / 0)
+    assert kind.chosen(both, devices.DEFAULT) == both
 
 
 def test_one_gpu_does_not_wait_for_a_forecast(gpu: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

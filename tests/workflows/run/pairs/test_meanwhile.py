@@ -143,9 +143,9 @@ def test_one_block_tells_whether_workers_are_hired(share: float, made: tuple[Pat
     hired: list[bool] = []
     real = crew.Crew.begin_to_hire
 
-    def begin(self: Any) -> None:
+    def begin(self: Any, **options: Any) -> None:
         hired.append(True)
-        real(self)
+        real(self, **options)
 
     monkeypatch.setattr(crew.Crew, "begin_to_hire", begin)
     report = drive(str(tmp_path / "run"), *inputs(made))
