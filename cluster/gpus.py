@@ -86,15 +86,14 @@ def _named(nvml: Any, handle: Any) -> str:
     return name
 
 
-def begin(count: int | None, *, first: bool = False) -> None:
-    """Have CUDA begin on the one GPU that this process is to use, if it is to use one, while others import: it takes as long, and they need it later.
+def begin(count: int | None) -> None:
+    """Have CUDA begin on the GPU that this process is to use, the first of several, while others import: it takes as long, and they need it later.
 
-    count: of GPUs that are wanted, None for all. first: it uses the first one where several are wanted, too. Nothing is said of what goes wrong: whoever uses
-    the GPU meets it again.
+    count: of GPUs that are wanted, None for all. Nothing is said of what goes wrong: whoever uses the GPU meets it again.
     """
     global _known
     _known = threading.Event()
-    threading.Thread(target=_begin, args=(count, first, _known), name="begin").start()
+    threading.Thread(target=_begin, args=(count, _known), name="begin").start()
 
 
 _known: threading.Event | None = None
@@ -102,15 +101,15 @@ _one: dict[str, str] = {}
 
 
 def _begun() -> dict[str, str]:
-    """Give the GPU, as `usable` has it, that CUDA begins on; none, or several, are for NVML to find."""
+    """Give the GPU, as `usable` has it, that CUDA begins on, if it is the only one."""
     if _known:
         _known.wait()
     return dict(_one)
 
 
-def _begin(count: int | None, first: bool, known: threading.Event) -> None:
+def _begin(count: int | None, known: threading.Event) -> None:
     try:
-        device = _found(ctypes.CDLL("libcuda.so.1"), count, first)
+        device = _found(ctypes.CDLL("libcuda.so.1"), count)
     except OSError:
         device = None
     finally:
@@ -119,19 +118,16 @@ def _begin(count: int | None, first: bool, known: threading.Event) -> None:
         ctypes.CDLL("libcuda.so.1").cuDevicePrimaryCtxRetain(ctypes.byref(ctypes.c_void_p()), device)  # the one that CuPy uses
 
 
-def _found(driver: Any, count: int | None, first: bool) -> ctypes.c_int | None:
-    """Find the device, if it is one, and put its name into `_one`; or the first of several."""
+def _found(driver: Any, count: int | None) -> ctypes.c_int | None:
+    """Find the device, and put its name into `_one` if it is the only one; the names of several are for NVML to find."""
     number, device, name = ctypes.c_int(), ctypes.c_int(), ctypes.create_string_buffer(256)
     if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(number)) or number.value == 0:
-        return None
-    several = (count or number.value) != 1
-    if several and not first:
         return None
     if driver.cuDeviceGet(ctypes.byref(device), 0) or driver.cuDeviceGetName(name, 256, device):
         return None
     if _attribute(driver, device, _MAJOR) < OLDEST[0]:
         return None
-    if not several:
+    if (count or number.value) == 1:
         visible = [each for each in os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",") if each.strip()]
         _one[visible[0].strip()] = name.value.decode()
     return device

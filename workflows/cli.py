@@ -161,10 +161,9 @@ def _begin(args: argparse.Namespace) -> None:
     if wanted.get("scheduler") or (args.cluster == "auto" and "SLURM_JOB_ID" in os.environ and allocation()):
         return
     gpus = gpus and args.module in ("pairs", "genome", "genomes", "search")
-    pairs = args.module == "pairs"  # this process begins, on the first GPU
-    apart = gpus and (wanted["cpu_workers"] or (not pairs and (args.gpus or 1) > 1))  # then workers have the GPUs
+    apart = gpus and (wanted["cpu_workers"] or (args.module != "pairs" and (args.gpus or 1) > 1))  # then workers have the GPUs, or may be hired
     if gpus and not wanted["cpu_workers"]:
-        begin(args.gpus, first=pairs)
+        begin(args.gpus)
     if apart or (wanted.get("workers") and not gpus):
         from tidalign.cluster.forks import make_room, serve
 

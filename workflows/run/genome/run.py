@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from tidalign.workflows.estimate.forecast import Forecast
 
 SMALL_INPUT = 64_000_000
-"""Bytes of input files below which this process reads them itself: starting workers takes a second or two."""
+"""Bytes of input files below which this process reads them itself, and hires for several GPUs where it finds much to do: starting workers takes a second or
+two."""
 
 READ_AT_ONCE = 1_000_000
 """Bytes of input up to which this thread has read the files before others would have begun."""
@@ -42,9 +43,6 @@ READ_AT_ONCE = 1_000_000
 SHARED_BY, SHARED_WORK, SHARED_LETTERS = 2, 10.0, 1 << 26
 """Processes that share a GPU, from so many estimated seconds of each GPU on and where no side has more letters: threads make rows, and walk, while the GPU is
 another's, and one process has one interpreter lock for them. Of larger sides the search for seeds, which is the GPU's alone, takes most."""
-
-ONE_GPU_INPUT = 32_000_000
-"""Bytes of input files below which one GPU does all where nobody says how many: starting workers takes longer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,10 +86,8 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
     def source(self) -> dict[str, Any]:
         return self._source.to_json()
 
-    def chosen(self, gpus: Gpus, resources: Resources) -> Gpus:
-        if len(gpus.names) > 1 and not resources.gpus and self._source.size() <= ONE_GPU_INPUT:
-            return gpus.first("the input is small: --gpus takes more")
-        return gpus
+    def begins_here(self, gpus: Gpus) -> bool:
+        return super().begins_here(gpus) or (bool(gpus.names) and not gpus.cores and self._source.size() <= SMALL_INPUT)
 
     def readers(self, resources: Resources, gpus: Gpus) -> Readers:
         here = not resources.scheduler and (resources.workers == 0 or self._source.size() <= SMALL_INPUT)

@@ -23,7 +23,7 @@ from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources, sooner
 from tidalign.workflows.run.pairs.alignment import Aligned, Alignment, Reading
 from tidalign.workflows.run.pairs.tasks import align_ranges
 from tidalign.workflows.run.report import Report
-from tidalign.workflows.run.runner import HIRE_SECONDS, Meanwhile, RunKind
+from tidalign.workflows.run.runner import Meanwhile, RunKind
 from tidalign.workflows.run.shard import Shard, ShardDone
 from tidalign.workflows.run.tracker import OnProgress
 
@@ -142,7 +142,7 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
         if crew.hiring or len(gpus.names) == 1:
             return None
         if gpus.names:
-            return HIRE_SECONDS * gpus.device.speed
+            return runner.HIRE_SECONDS * gpus.device.speed
         return inf if crew.alone else self.small_work * min(self.working_threads, cores())
 
     def _tracker(self, directory: str, stop: Stop, told: OnProgress, gpus: Gpus) -> Alignment:

@@ -222,6 +222,10 @@ class Search(RunKind[SearchManifest, Searching, SearchReport]):
     def tracker(self, directory: str, manifest: SearchManifest, stop: Stop, told: OnProgress, gpus: Gpus) -> Searching:
         return Searching(directory, manifest, stop, told, gpus.device, self._shard, max(1, len(gpus.names)), gpus.cores)
 
+    def begins_here(self, gpus: Gpus) -> bool:
+        letters = max(1, self._source.queries.size) * max(1, self._source.database.size)  # about, as far as they are known
+        return super().begins_here(gpus) or (bool(gpus.names) and not gpus.cores and letters * SECONDS_PER_CELL <= runner.HIRE_SECONDS * gpus.device.speed)
+
     def start(self, gpus: Gpus) -> None:
         with suppress(Exception):
             compiler.begin()
