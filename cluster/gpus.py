@@ -17,6 +17,9 @@ OLDEST = (8, 0)
 TASKS_OF_A_GPU = 2
 """Tasks that a process with a GPU has at a time: one aligns, while another reads what it will need or writes what it had."""
 
+HIRE_SECONDS = 8.0
+"""Estimated seconds of one GPU from which on others are worth the start of their workers, where this process has one."""
+
 
 def installed(name: str) -> bool:
     """Tell whether a Python package is installed."""

@@ -19,9 +19,10 @@ from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.genome.walk import walk
-from tidalign.workflows.run import devices, runner
+from tidalign.workflows.run import devices
 from tidalign.workflows.run.devices import Resources
 from tidalign.workflows.run.genome.run import run_genomes
+from tidalign.workflows.run.runner import RunKind
 
 TILE_ANCHORS = 8
 
@@ -36,7 +37,7 @@ def drive(
     with (
         mock.patch.object(plan, "TILE_SECONDS", 0.0 if staged else 1e9),
         mock.patch.multiple(devices, **small),
-        mock.patch.object(runner, "HIRE_SECONDS", hire),
+        mock.patch.object(RunKind, "hire_seconds", hire),
     ):
         return run_genomes(directory, source, GenomeParameters(mode=mode), resources=Resources(**resources))
 

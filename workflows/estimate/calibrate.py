@@ -58,11 +58,9 @@ Measurements = list[tuple[Counts, float]]
 def calibrated(device: Device, name: str = "") -> Iterator[tuple[int, int, Rates | None]]:
     """Measure a device; name: of a GPU. Yields how many kinds of work are done, of how many, and at the end the rates."""
     steps: list[Callable[[], dict[str, Measurements]]] = [partial(_wavefront, device, model) for model in MODELS]
-    if device.takes_gpu:
-        steps += [partial(_start_of_gpu, device)]
-    else:
-        steps += [*(partial(_scores, scoring) for scoring in SCORINGS), _reading, _writing, _starting, partial(search.points, _best)]
-    steps += [partial(genome.points, device, _best)]
+    steps += [partial(_scores, device, scoring) for scoring in SCORINGS]
+    steps += [partial(_start_of_gpu, device)] if device.takes_gpu else [_reading, _writing, _starting]
+    steps += [partial(search.points, device, _best), partial(genome.points, device, _best)]
     seconds: dict[str, dict[str, float]] = {}
     for done, step in enumerate(steps):
         yield done, len(steps), None
@@ -124,13 +122,13 @@ def _wavefront(device: Device, model: str) -> dict[str, Measurements]:
     return found
 
 
-def _scores(scoring: str) -> dict[str, Measurements]:
+def _scores(device: Device, scoring: str) -> dict[str, Measurements]:
     found: dict[str, Measurements] = {}
     for count, length, error in SCORED:
         for report in ("score", "ends", "cigar"):
             parameters = ScoreParameters(scoring, report=report)
             chunk = pack_pairs(made(SCORINGS[scoring], count, length, error), plain=parameters.plain)
-            for kind, point in _aligned(CPU, chunk, parameters).items():
+            for kind, point in _aligned(device, chunk, parameters).items():
                 found.setdefault(kind, []).append(point)
     return found
 

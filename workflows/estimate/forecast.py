@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tidalign.cluster.gpus import HIRE_SECONDS
 from tidalign.workflows.estimate.rates import Rates, is_stored
 
 PROCESS = 240e6
@@ -13,7 +14,7 @@ PROCESS = 240e6
 EXPORTED = 150e6
 """Bytes of text that a core makes and writes in a second."""
 
-GPU_WORKERS = 3.0
+GPU_WORKERS = 2.0
 """Seconds until workers with GPUs are there, while the input is read."""
 
 DIVISIBLE_TASKS = 4096
@@ -77,8 +78,9 @@ class Forecast:
 
     def seconds_on(self, gpu: Rates, gpus: int, cores: int) -> float:
         """Give the seconds of the whole command on so many GPUs of a host with so many cores: reading, then what is slower of kernels and what goes on around
-        them."""
+        them; of little work the first GPU does all."""
         start = self.core.of("start", {"command": 1.0}) + gpu.of("start", {"device": 1.0})
+        gpus = gpus if self.gpu[gpu] > HIRE_SECONDS else 1
         read = max(self.read / max(1, min(cores, self.readers)), GPU_WORKERS if gpus > 1 else 0.0)
         return start + read + max(self.gpu[gpu] / gpus, self.host / cores) + self.export
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tidalign.pipeline.device import CPU, Device
+from tidalign.pipeline.device import Device
 from tidalign.pipeline.files.sniff import Input
 from tidalign.pipeline.search.database import SLICE_BYTES
 from tidalign.pipeline.search.hits import LoadedSlice, search
@@ -16,7 +16,7 @@ from tidalign.pipeline.search.records import sequences
 from tidalign.pipeline.search.statistics import DatabaseSize
 from tidalign.workflows.estimate.forecast import EXPORTED, PROCESS, Forecast
 from tidalign.workflows.estimate.head import records
-from tidalign.workflows.estimate.rates import Counts, of_core
+from tidalign.workflows.estimate.rates import Counts, of_core, of_gpus
 
 TASK_CELLS = 1e10
 """Cells of a task of a core, about (workflows/run/search/run.py)."""
@@ -27,7 +27,9 @@ HIT_BYTES = 100.0
 ALPHABETS = {"dna": (b"ACGT", "match:2,mismatch:-4,gap:4,2"), "protein": (b"ARNDCQEGHILKMFPSTWYV", "blosum62,gap:11,1")}
 
 SIZES = ((4, 300, 300, 1500), (16, 300, 100, 300), (2, 1200, 150, 1200))
-"""Queries, their letters, sequences of the database and theirs."""
+"""Queries, their letters, sequences of the database and theirs: of a core; a GPU has `GPU_TIMES` as many of both."""
+
+GPU_TIMES = 16
 
 
 def forecast(queries: Input, database: Input, parameters: SearchParameters) -> Forecast:
@@ -42,7 +44,7 @@ def forecast(queries: Input, database: Input, parameters: SearchParameters) -> F
         read=core.of("read", {"pair": count + sequences, "byte": letters + in_database, "run": 1.0}),
         readers=1,
         tasks=[(core.of(kind, counts) / tasks, tasks)],
-        gpu={},
+        gpu={gpu: gpu.of(kind, counts) for gpu in of_gpus() if gpu.knows(kind)},
         host=0.0,
         export=hits / EXPORTED,
         bytes={
@@ -63,17 +65,19 @@ def counted(parameters: SearchParameters, queries: float, letters: float, databa
     return f"search {parameters.alphabet}", {"query": hits * letters / max(1.0, queries), "cell": letters * database * strands}
 
 
-def points(best: Callable[[Device, Callable[[], Any]], float]) -> dict[str, list[tuple[Counts, float]]]:
-    """Measure searching on a core, and reading what is searched. best(device, work): the seconds that some work takes."""
+def points(device: Device, best: Callable[[Device, Callable[[], Any]], float]) -> dict[str, list[tuple[Counts, float]]]:
+    """Measure searching on a device. best(device, work): the seconds that some work takes."""
+    times = GPU_TIMES if device.takes_gpu else 1
     found: dict[str, list[tuple[Counts, float]]] = {}
     for alphabet, (letters, scoring) in ALPHABETS.items():
         parameters, random = SearchParameters(scoring, alphabet), np.random.default_rng(5)
         for queries, length, count, longest in SIZES:
-            sizes = ([length] * queries, random.integers(longest // 2, longest, count))
+            sizes = ([length] * queries * times, random.integers(longest // 2, longest, count * times))
             made = ([random.choice(np.frombuffer(letters, np.uint8), size).tobytes() for size in side] for side in sizes)
             sides = [sequences(None, pa.array(side, pa.large_binary()), 0) for side in made]
             total = [float(side["length"].to_numpy().sum()) for side in sides]
-            kind, counts = counted(parameters, queries, *total)
-            database = LoadedSlice.of(sides[1], DatabaseSize(int(total[1]), count), parameters)
-            found.setdefault(kind, []).append((counts, best(CPU, partial(search, sides[0], database, parameters))))
+            kind, counts = counted(parameters, len(sides[0]), *total)
+            with device.turn():
+                database = LoadedSlice.of(sides[1], DatabaseSize(int(total[1]), len(sides[1])), parameters, device.name)
+            found.setdefault(kind, []).append((counts, best(device, partial(search, sides[0], database, parameters, device.turn))))
     return found

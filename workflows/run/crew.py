@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from tidalign.cluster.address import address_of
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
+from tidalign.cluster.gpus import TASKS_OF_A_GPU
 from tidalign.cluster.slurm.allocation import Allocation
 from tidalign.cluster.stop import Stop, on_signals
 from tidalign.cluster.task import Outcomes, Queue, Task, TaskKind, Threads, run_here
@@ -200,7 +201,9 @@ class Crew:
     def _room(self) -> dict[TaskKind, int]:
         """Tell how many tasks of each kind this process may have."""
         reads = self.readers and (not self._workers or self._gpus)
-        return {"here": max(2, min(4, self.readers)), "read": self.readers if reads else 0, "work": self.threads if self._works else 0}
+        # What this process is at when workers come it finishes, beside one of them on the same GPU: little.
+        work = (TASKS_OF_A_GPU if self.hiring else self.threads) if self._works else 0
+        return {"here": max(2, min(4, self.readers)), "read": self.readers if reads else 0, "work": work}
 
     def map(self, function: Callable[..., Any], *items: Iterable[Any], here: bool = False) -> list[Any]:
         """Map a function as the built-in `map` does, a task for each call, results in order. here: in this process in any case."""

@@ -1,9 +1,9 @@
-"""Forecast a run while its work is done, where nothing is decided by it."""
+"""Forecast a run while it goes on, where nothing is decided by it."""
 
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from tidalign.cluster.task import THREAD
 
@@ -12,13 +12,25 @@ if TYPE_CHECKING:
 
 
 class Beside:
-    """Makes a forecast while the work is done: `forecast`, None until it is there. A run that ends before goes without; a command leaves the thread behind, a
-    script's end waits for it."""
+    """Makes a forecast while others work: `forecast`, None until it is there. A run that ends before goes without; a command leaves the thread behind, a
+    script's end waits for it.
 
-    def __init__(self, make: Callable[[], "Forecast | None"]) -> None:
+    after: seconds after which it begins, unless a context that it is used as has ended before.
+    """
+
+    def __init__(self, make: Callable[[], "Forecast | None"], after: float = 0.0) -> None:
         self.forecast: Forecast | None = None
-        threading.Thread(target=self._run, args=(make,), name=THREAD).start()
+        self._withdrawn = threading.Event()
+        threading.Thread(target=self._run, args=(make, after), name=THREAD).start()
 
-    def _run(self, make: Callable[[], "Forecast | None"]) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._withdrawn.set()
+
+    def _run(self, make: Callable[[], "Forecast | None"], after: float) -> None:
+        if self._withdrawn.wait(after):
+            return
         with suppress(Exception):  # it is told, and nothing else depends on it
             self.forecast = make()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tidalign.cluster.errors import Hangs
-from tidalign.cluster.gpus import TASKS_OF_A_GPU, usable
+from tidalign.cluster.gpus import HIRE_SECONDS, TASKS_OF_A_GPU, usable
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import cores
 from tidalign.kernels.runtime import precompile
@@ -32,11 +32,8 @@ from tidalign.workflows.run.tracker import OnProgress, Tracker
 if TYPE_CHECKING:
     from tidalign.workflows.estimate.forecast import Forecast
 
-HIRE_SECONDS = 8.0
-"""Estimated seconds of one GPU from which on others are worth the start of their workers, where this process has one."""
-
 MEANWHILE_SECONDS = 2.0
-"""As often as long as work that is worth an estimate must reading have taken, with all work done meanwhile, to be worth one for its report alone."""
+"""As often as long as work that is worth an estimate must reading take, with work done meanwhile, to be worth one for its report alone."""
 
 M = TypeVar("M")
 T = TypeVar("T", bound=Tracker[Any])
@@ -67,6 +64,8 @@ class RunKind(ABC, Generic[M, T, R]):
     """Tasks that this process has at a time where it does all of it, on cores and with a GPU."""
     small_work: float
     """Estimated seconds of each of these threads below which it does."""
+    hire_seconds = HIRE_SECONDS
+    """Estimated seconds of one GPU from which on others are hired for, where this process has begun with the first."""
     forecast_from: float
     """Estimated seconds of one core from which on it is worth looking at a sample of the input."""
     begun: T | None = None
@@ -188,12 +187,13 @@ def _run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, to
         busy = Busy(crew.busy, told) if going and gpus.device.takes_gpu else None
         try:
             with staged(crew, resources.scratch) if resources.scratch and going else nullcontext(), busy or nullcontext():
-                with crew.timed("read"):
+                early = Beside(kind.forecast, MEANWHILE_SECONDS * kind.forecast_from) if going and fresh else None
+                with early or nullcontext(), crew.timed("read"):
                     planned = kind.read(crew, told, readers, Meanwhile(stop, gpus, ready) if going else None)
                 ready()
                 tracker = kind.tracker(crew.directory, planned, stop, told, gpus)
                 kind.begun = tracker
-                predicted = _work(crew, kind, tracker, stop, resources, gpus, fresh=fresh)
+                predicted = _work(crew, kind, tracker, stop, resources, gpus, early)
         except Hangs:
             kind.begun = None  # claims stay: what hangs is to blame
             raise
@@ -241,25 +241,26 @@ def read(directory: str | Path, kind: RunKind[M, Any, Any], resources: Resources
     return mending(str(Path(directory).absolute()), call)
 
 
-def _work(crew: Crew, kind: RunKind[M, T, R], tracker: T, stop: Stop, resources: Resources, gpus: Gpus, *, fresh: bool) -> dict[str, float] | None:
-    """Run what is left of a run; gives what was predicted of its stages, where that was worth it. fresh: the input was read in this call, and worked on
-    meanwhile."""
+def _work(crew: Crew, kind: RunKind[M, T, R], tracker: T, stop: Stop, resources: Resources, gpus: Gpus, early: Beside | None) -> dict[str, float] | None:
+    """Run what is left of a run; gives what was predicted of its stages, where that was worth it. early: what may have been forecast while the input was read,
+    and worked on, in this call; None: that was done before."""
     on = gpus.names.values() if gpus.device.takes_gpu else None
     tasks = tracker.tasks()
     if not tasks:
-        forecast = kind.forecast() if fresh and crew.seconds["read"] > MEANWHILE_SECONDS * kind.forecast_from else None
+        forecast = early.forecast if early else None
         crew.seconds |= {"start": 0.0, "work": 0.0} if forecast else {}
         return forecast.predicted(on, crew.size, 1.0) if forecast else None
     rundir.reopen(crew.directory)
     large = tracker.work() > kind.forecast_from * gpus.device.speed
     alike = gpus.device.takes_gpu and len({*gpus.names.values()}) == 1 and not gpus.cores  # nothing is decided by what is forecast
-    beside = Beside(kind.forecast) if large and alike else None
-    forecast, share = kind.forecast() if large and not alike else None, 1.0 if fresh else tracker.left()
+    known, share = early.forecast if early else None, 1.0 if early else tracker.left()
+    beside = Beside(kind.forecast) if large and alike and not known else None
+    forecast = known or (kind.forecast() if large and not alike else None)
     shared = kind.processes(tracker, gpus, resources) if gpus.device.takes_gpu else 1
     if gpus.device.takes_gpu:
         crew.replace([*gpus.names] * shared, kind.gpu_tasks)
         crew.pace(forecast.speeds() if forecast else {})
-        little = kind.begins_here(gpus) and not crew.hiring and tracker.work() <= HIRE_SECONDS * gpus.device.speed
+        little = kind.begins_here(gpus) and not crew.hiring and tracker.work() <= kind.hire_seconds * gpus.device.speed
         several = shared > 1 or (gpus.apart and not little)
     else:
         several = bool(resources.workers)

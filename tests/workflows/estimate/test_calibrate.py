@@ -1,10 +1,12 @@
 """Calibration measures every kind of work that estimates ask for, and its rates say of what was measured about what it took."""
 
+import threading
 from typing import Any
 
+import gpu_stand_in
 import pytest
 
-from tidalign.pipeline.device import CPU
+from tidalign.pipeline.device import CPU, GPU
 from tidalign.workflows.estimate import calibrate, genome, rates, search
 from tidalign.workflows.estimate.rates import Rates, fitted
 
@@ -22,6 +24,18 @@ def test_a_core_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     stored = next(each for each in rates._stored() if not each.gpu)
     assert {kind: set(terms) for kind, terms in found.seconds.items()} == {kind: set(terms) for kind, terms in stored.seconds.items()}
     assert all(any(terms.values()) and min(terms.values()) >= 0 for terms in found.seconds.values())
+
+
+def test_a_gpu_is_measured_with_kernels_that_take_turns_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stages of genomes take the GPU themselves: who holds it around them waits for ever."""
+    gpu_stand_in.installed(monkeypatch)
+    monkeypatch.setattr(genome, "LETTERS", 40_000)
+    monkeypatch.setattr(genome, "TARGETS", (50_000, 60_000))
+    found: list[dict[str, Any]] = []
+    measuring = threading.Thread(target=lambda: found.append(genome.points(GPU, lambda device, work: 1.0)), daemon=True)
+    measuring.start()
+    measuring.join(120)
+    assert found and found[0].keys() == {"index", "seed", "extend"}
 
 
 def test_rates_say_what_pairs_took() -> None:

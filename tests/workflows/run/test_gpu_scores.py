@@ -31,7 +31,7 @@ COMMAND = """
 import sys
 from tidalign.workflows.cli import main
 from tidalign.workflows.run import runner
-runner.HIRE_SECONDS = 0.0  # however little there is to do, all GPUs have workers
+runner.RunKind.hire_seconds = 0.0  # however little there is to do, all GPUs have workers
 sys.exit(main(sys.argv[1:]))
 """
 

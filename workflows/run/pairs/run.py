@@ -142,7 +142,7 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
         if crew.hiring or len(gpus.names) == 1:
             return None
         if gpus.names:
-            return runner.HIRE_SECONDS * gpus.device.speed
+            return self.hire_seconds * gpus.device.speed
         return inf if crew.alone else self.small_work * min(self.working_threads, cores())
 
     def _tracker(self, directory: str, stop: Stop, told: OnProgress, gpus: Gpus) -> Alignment:

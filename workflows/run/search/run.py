@@ -224,7 +224,7 @@ class Search(RunKind[SearchManifest, Searching, SearchReport]):
 
     def begins_here(self, gpus: Gpus) -> bool:
         letters = max(1, self._source.queries.size) * max(1, self._source.database.size)  # about, as far as they are known
-        return super().begins_here(gpus) or (bool(gpus.names) and not gpus.cores and letters * SECONDS_PER_CELL <= runner.HIRE_SECONDS * gpus.device.speed)
+        return super().begins_here(gpus) or (bool(gpus.names) and not gpus.cores and letters * SECONDS_PER_CELL <= self.hire_seconds * gpus.device.speed)
 
     def start(self, gpus: Gpus) -> None:
         with suppress(Exception):

@@ -14,6 +14,7 @@ from genome_golden import RUNS
 
 from tidalign.cluster import start
 from tidalign.cluster.errors import NoWorkers
+from tidalign.cluster.gpus import HIRE_SECONDS
 from tidalign.kernels.runtime.errors import DeviceLimit
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 from tidalign.pipeline.device import GPU
@@ -25,7 +26,7 @@ from tidalign.pipeline.genome.stages import gpu
 from tidalign.pipeline.genome.walk import waves
 from tidalign.pipeline.store import rundir
 from tidalign.workflows.cli import main
-from tidalign.workflows.run import devices, runner
+from tidalign.workflows.run import devices
 from tidalign.workflows.run.devices import Resources
 from tidalign.workflows.run.genome import run as genome_run
 from tidalign.workflows.run.genome.run import run_genomes
@@ -110,7 +111,7 @@ def test_what_does_not_fit_the_gpu_is_done_here(tmp_path: Path, kernels: Any, si
 
 def test_small_input_takes_one_gpu(tmp_path: Path, kernels: ModuleType, sides: Any, answers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "usable", lambda count=None: {"0": "stand-in", "1": "stand-in"})
-    report = drive(str(tmp_path / "run"), *sides, hire=runner.HIRE_SECONDS)
+    report = drive(str(tmp_path / "run"), *sides, hire=HIRE_SECONDS)
     assert (report.device, report.device_why, report.workers) == ("stand-in", "there is little for others to do", 0)
     assert answer(tmp_path / "run") == answers["exact"]
 

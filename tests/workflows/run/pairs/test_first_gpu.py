@@ -16,7 +16,7 @@ from tidalign.workflows.status import Exit
 
 PAIRS = 240
 STAND_IN = str(Path(__file__).parents[2] / "stand_in")
-WORTH_IT = "from tidalign.workflows.run import runner; runner.HIRE_SECONDS = 0.0; "
+WORTH_IT = "from tidalign.workflows.run import runner; runner.RunKind.hire_seconds = 0.0; "
 DRIVE = "import sys; from chaos import drive; sys.exit(drive(*sys.argv[2:], device='gpu', gpus=int(sys.argv[1])).exit)"
 
 
