@@ -161,13 +161,12 @@ def _begin(args: argparse.Namespace) -> None:
     if wanted.get("scheduler") or (args.cluster == "auto" and "SLURM_JOB_ID" in os.environ and allocation()):
         return
     gpus = gpus and args.module in ("pairs", "genome", "genomes", "search")
-    apart = gpus and (wanted["cpu_workers"] or (args.module != "pairs" and (args.gpus or 1) > 1))  # then workers have the GPUs, or may be hired
     if gpus and not wanted["cpu_workers"]:
         begin(args.gpus)
-    if apart or (wanted.get("workers") and not gpus):
+    elif count := wanted["cpu_workers"] if gpus else wanted.get("workers"):
         from tidalign.cluster.forks import make_room, serve
 
-        make_room((args.gpus or 1) + (wanted["cpu_workers"] or 0) if gpus else wanted["workers"])
+        make_room(count)
         kind = {"genomes": "genome", "partition": "pairs"}.get(args.module, args.module)
         serve([f"tidalign.workflows.run.{kind}.tasks"], gpus=gpus)
 
