@@ -17,6 +17,9 @@ EXPORTED = 150e6
 GPU_WORKERS = 2.0
 """Seconds until workers with GPUs are there, while the input is read."""
 
+UNSEEN = "none in what was looked at"
+"""Said of what there may be all the same: windows of genomes that were chosen blindly seldom have an alignment."""
+
 DIVISIBLE_TASKS = 4096
 """Tasks from which on they are taken for divisible: how they fall does not show."""
 
@@ -99,8 +102,11 @@ def makespan(tasks: Sequence[tuple[float, int]], workers: int) -> float:
 
 def table(forecast: Forecast, cores: int) -> list[tuple[str, str]]:
     """Make the lines of a table for people: what there is, what it takes and where that is known from."""
-    lines = [(name.replace("_", " "), _number(value)) for name, value in forecast.what.items()]
-    lines += [(f"bytes {name.replace('_', ' ')}" if name in ("in", "out") else name.replace("_", " "), _bytes(value)) for name, value in forecast.bytes.items()]
+    lines = [(name.replace("_", " "), _number(value) if value else UNSEEN) for name, value in forecast.what.items()]
+    lines += [
+        (f"bytes {name.replace('_', ' ')}" if name in ("in", "out") else name.replace("_", " "), _bytes(value) if value else UNSEEN)
+        for name, value in forecast.bytes.items()
+    ]
     stages = forecast.stages(0)
     lines += [("core seconds", f"reading {stages['read']:.1f}, work {forecast.work:.1f}, writing the output {forecast.export:.1f}")]
     lines += [(_crew(count), duration(forecast.seconds(count))) for count in sorted({0, 1, cores})]

@@ -21,6 +21,7 @@ from tidalign.cluster.task import Outcomes, Queue, Task, TaskKind, Threads, run_
 from tidalign.pipeline.errors import CannotWrite, Damaged, InputError, MissingInput
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.rundir import locked
+from tidalign.workflows.run import handover
 from tidalign.workflows.run.devices import Gpus, Resources
 from tidalign.workflows.run.trials import Trials
 
@@ -158,6 +159,7 @@ class Crew:
         if self._coming:
             wait([self._coming])
             self._coming = None
+        handover.end()
         self._contract.close()
         return not isinstance(self._scheduler, str)
 
@@ -180,6 +182,8 @@ class Crew:
                 threads.run(queue, outcomes, self._stop, lambda: self._coming)
             if queue or threads or self._workers:
                 self.hire()
+                if self._working:
+                    handover.begin()
                 from tidalign.cluster.map import run_on
 
                 kinds: tuple[TaskKind, ...] = ("work",) if self._gpus else ("work", "read")

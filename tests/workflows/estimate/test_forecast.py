@@ -68,6 +68,8 @@ def test_a_table_and_json_say_the_same() -> None:
     assert said["seconds"]["workers"] == {str(count): forecast().seconds(count) for count in (0, 1, 2)}
     assert said["seconds"]["gpus"] == {"H200": {str(count): forecast().seconds_on(H200, count, 2) for count in (1, 2, 4)}}
     assert shown["one process"] == "16.8 s" and shown["4 GPUs"] == f"{said['seconds']['gpus']['H200']['4']:.1f} s, H200" and shown["bytes in"] == "2.0 MB"
+    unseen = table(forecast(what={"pairs": 1.0, "alignments": 0.0}, bytes={"in": 2e6, "out": 0.0}), 2)
+    assert dict(unseen)["alignments"] == dict(unseen)["bytes out"] == "none in what was looked at"
     assert math.isclose(said["core_seconds"]["work"], 12) and "no figures" in dict(table(forecast(gpu={}), 2))["GPUs"]
 
 

@@ -24,6 +24,7 @@ from tidalign.pipeline.pairs.pack import sides
 from tidalign.pipeline.pairs.partition import read_chunk
 from tidalign.pipeline.store import claims
 from tidalign.pipeline.store.parts import part_path, read_part
+from tidalign.workflows.run import handover
 from tidalign.workflows.run.child import try_in_child
 from tidalign.workflows.run.isolate import isolate
 
@@ -64,6 +65,8 @@ def align_ranges(directory: str, run: str, parameters: dict[str, Any], ranges: S
             if multiprocessing.parent_process() is not None:
                 os._exit(86)
             raise
+        finally:
+            handover.give_back()
     return time.perf_counter() - began, by_host
 
 

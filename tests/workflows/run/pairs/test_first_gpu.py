@@ -48,7 +48,11 @@ def test_little_work_is_done_on_the_first_gpu(tmp_path: Path, made: tuple[list[s
 
 
 def test_this_process_works_until_workers_are_there(tmp_path: Path, made: tuple[list[str], Pairs]) -> None:
-    events = run(tmp_path, made[0], WORTH_IT, TIDALIGN_TEST_SLOW="0.4")
+    given_back = tmp_path / "given back"
+    pool = f"import cupy, types; pool = types.SimpleNamespace(free_all_blocks=lambda: open({str(given_back)!r}, 'a').write('.')); "
+    events = run(tmp_path / "run", made[0], WORTH_IT + pool + "cupy.get_default_memory_pool = lambda: pool; ", TIDALIGN_TEST_SLOW="0.4")
+    assert given_back.read_text(), "a worker has this GPU, too"
+    tmp_path /= "run"
     assert answer(tmp_path) == expected(made[1])
     (hired,) = events["hired"]
     assert hired["workers"] == 2

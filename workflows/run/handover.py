@@ -1,0 +1,26 @@
+"""Hand the GPU of this process over to a worker: memory that is kept here for later is then the worker's."""
+
+import sys
+import threading
+from contextlib import suppress
+
+_over = threading.Event()
+
+
+def begin() -> None:
+    """Begin: from now on `give_back` gives memory back, what is unused now at once."""
+    _over.set()
+    give_back()
+
+
+def end() -> None:
+    """End: this process may use its GPU again."""
+    _over.clear()
+
+
+def give_back() -> None:
+    """Give back the memory that nothing of this process uses any more, where its GPU is a worker's now; called when a task has ended."""
+    cupy = sys.modules.get("cupy")
+    if _over.is_set() and cupy:
+        with suppress(Exception):  # of a GPU that was lost
+            cupy.get_default_memory_pool().free_all_blocks()
