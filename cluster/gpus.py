@@ -1,4 +1,4 @@
-"""The CUDA devices of this machine, found without touching CUDA: a process that has done so cannot give its workers devices of their own."""
+"""The CUDA devices of this machine, found through NVML, or through the driver's library where this process is to use one itself."""
 
 import ctypes
 import os
@@ -55,6 +55,16 @@ def usable(count: int | None = None) -> dict[str, str]:
         wanted = f"{count} GPUs" if count and count > 1 else "1 GPU"
         raise NoWorkers(f"{wanted} wanted, {len(names)} found{among}; {'use fewer with --gpus' if names else WAY_OUT}")
     return names
+
+
+def shareable() -> bool:
+    """Tell whether several processes may have one of these GPUs at a time: their compute mode is not an exclusive one. For several, which NVML has found."""
+    import pynvml
+
+    try:
+        return all(pynvml.nvmlDeviceGetComputeMode(handle) == _DEFAULT_MODE for _, handle in _visible(pynvml))
+    except pynvml.NVMLError:  # as with MIG
+        return True
 
 
 def _visible(nvml: Any) -> Iterator[tuple[str, Any]]:
@@ -126,18 +136,22 @@ def _found(driver: Any, count: int | None) -> ctypes.c_int | None:
     number, device, name = ctypes.c_int(), ctypes.c_int(), ctypes.create_string_buffer(256)
     if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(number)) or number.value == 0:
         return None
+    several = (count or number.value) != 1
     if driver.cuDeviceGet(ctypes.byref(device), 0) or driver.cuDeviceGetName(name, 256, device):
         return None
-    if _attribute(driver, device, _MAJOR) < OLDEST[0]:
-        return None
-    if (count or number.value) == 1:
+    if _attribute(driver, device, _MAJOR) < OLDEST[0] or (several and _attribute(driver, device, _MODE) != _DEFAULT_MODE):
+        return None  # in an exclusive mode it is for one process: the worker
+    if not several:
         visible = [each for each in os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",") if each.strip()]
         _one[visible[0].strip()] = name.value.decode()
     return device
 
 
-_MAJOR = 75
-"""CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR"""
+_MAJOR, _MODE = 75, 20
+"""CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE"""
+
+_DEFAULT_MODE = 0
+"""Of compute modes the one in which several processes may have a GPU, for the driver as for NVML."""
 
 
 def _attribute(driver: Any, device: ctypes.c_int, which: int) -> int:

@@ -36,6 +36,7 @@ def driver(devices: list[str] | None) -> Any:
     module.nvmlDeviceGetHandleByIndex = by_index
     module.nvmlDeviceGetHandleByUUID = lambda uuid: int(uuid[-1])
     module.nvmlDeviceGetUUID = lambda handle: f"GPU-{handle}f0e-11"
+    module.nvmlDeviceGetComputeMode = lambda handle: 3 if "exclusive" in (devices or [])[handle] else 0
     module.nvmlDeviceGetName = lambda handle: (devices or [])[handle]
     module.nvmlDeviceGetCudaComputeCapability = lambda handle: (
         [7, 5] if "T4" in (devices or [])[handle] else [8, 0] if "A100" in (devices or [])[handle] else [9, 0]
@@ -110,7 +111,7 @@ class Cuda:
     """A CUDA driver of a machine with these devices."""
 
     def __init__(self, devices: list[str], failing: str = "") -> None:
-        self.devices, self.failing, self.retained = devices, failing, 0
+        self.devices, self.failing, self.retained, self.mode = devices, failing, 0, 0
 
     def __getattr__(self, name: str) -> Any:
         if name == self.failing:
@@ -133,8 +134,7 @@ class Cuda:
         return 0
 
     def _cuDeviceGetAttribute(self, value: Any, which: int, device: Any) -> int:
-        assert which == 75
-        value._obj.value = 7 if "T4" in self.devices[device.value] else 9
+        value._obj.value = {75: 7 if "T4" in self.devices[device.value] else 9, 20: self.mode}[which]
         return 0
 
     def _cuDevicePrimaryCtxRetain(self, context: Any, device: Any) -> int:
@@ -177,6 +177,20 @@ def test_cuda_begins_on_the_first_of_two(monkeypatch: pytest.MonkeyPatch, count:
     cuda = Cuda(["H200", "A100"])
     assert begun(monkeypatch, cuda, count, count) == dict([("0", "H200"), ("1", "A100")][:count])
     assert cuda.retained == 1
+
+
+def test_what_is_for_one_process_is_left_to_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch, ["H200", "H200"])
+    cuda = Cuda(["H200", "H200"])
+    assert len(usable()) == 2 and gpus.shareable()
+    cuda.mode = 3
+    assert len(begun(monkeypatch, cuda, None, None)) == 2 and cuda.retained == 0
+    installed(monkeypatch, ["H200 exclusive", "H200 exclusive"])
+    assert not gpus.shareable()
+    installed(monkeypatch, ["H200 exclusive"])
+    cuda = Cuda(["H200 exclusive"])
+    cuda.mode = 3
+    assert len(begun(monkeypatch, cuda, None, None)) == 1 and cuda.retained == 1, "the only one is this process's"
 
 
 @pytest.mark.parametrize("failing", ["cuInit", "cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName"])

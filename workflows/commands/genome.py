@@ -107,7 +107,7 @@ def align_genomes(
     out: a run directory; or a file of a format (`x.maf`), written from the run directory beside it (`x.maf.run`), which the results read; None: the rows are
     given as one table (`schema.GENOME_ALIGNMENTS`), and nothing is left on disk.
     keep: stages whose tables are kept, of `hits`, `hsps`, `anchors`.
-    device: `cpu`, `gpu` or `auto` (GPUs where there are any); gpus: how many, None for all, or one for small input.
+    device: `cpu`, `gpu` or `auto` (GPUs where there are any); gpus: how many, None for all, or one for little work.
     workers: processes on this machine; None for one a core, or none for little work. scheduler: a Dask scheduler to use instead: its address,
     its file, a `distributed.Client` or a cluster object;
     insecure: even one of another machine without TLS. cpu_workers: processes that align on cores beside GPUs.

@@ -70,7 +70,7 @@ def align_pairs(
     queries, targets: FASTA, FASTQ (plain, gzip, bgzip), paired by order; or one file: interleaved, WFA's `.seq`, or Parquet / Arrow with two columns.
     penalties, ends_free: as `align` takes them. penalty_only, ambiguous, strand, heuristic: see `PairParameters`.
     scoring, span, report, alphabet, zdrop, end_bonus: align by scores in place of penalties, as in `align`.
-    device: `cpu`, `gpu` or `auto` (GPUs where there are any); gpus: how many; None: all, or one for input under 4 GB.
+    device: `cpu`, `gpu` or `auto` (GPUs where there are any); gpus: how many; None: all, or one for little work.
     workers: processes on this machine; None for one a core, or none for little work. scheduler: a Dask scheduler to use instead: its address,
     its file, a `distributed.Client` or a cluster object;
     insecure: even one of another machine without TLS. cpu_workers: processes that align on cores beside GPUs.

@@ -57,7 +57,7 @@ class Forecast:
             known = [seconds for rates, seconds in self.gpu.items() if rates.device in gpus]
             if not known:
                 return None
-            stages |= {"start": max(0.0, GPU_WORKERS - stages["read"]) if workers else 0.0, "work": share * known[0] / len(gpus)}
+            stages |= {"start": max(0.0, GPU_WORKERS - stages["read"]) if workers else 0.0, "work": share * known[0] / (len(gpus) if workers else 1)}
         return {name: round(seconds, 3) for name, seconds in stages.items()}
 
     @property

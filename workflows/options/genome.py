@@ -62,7 +62,7 @@ def add_genome_index(parser: argparse.ArgumentParser) -> None:
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", metavar="FORMAT", help=f"{', '.join(table.names(table.GENOME))}; `general:score,name1,...` names the fields")
-    add_device(parser, gpus="all; one for small input")
+    add_device(parser, gpus="all; the first alone where there is little to do")
     add_workers(parser)
     add_shard(parser)
     parser.add_argument("--keep", metavar="STAGES", type=_kept, default=(), help=f"keep tables of {', '.join(_KEPT)} in the run directory (commas between)")

@@ -1,5 +1,6 @@
 """Look how long each GPU of a run is held: told while it goes on, summed up at its end."""
 
+import os
 import platform
 import threading
 import time
@@ -54,7 +55,7 @@ class Busy:
         with suppress(Exception):  # a scheduler that goes away is told by who waits for tasks
             self._seen |= self._workers()
         if (own := held() - self._first) > 0:
-            self._seen["here"] = (f"{platform.node()}:0", own)
+            self._seen["here"] = (f"{platform.node()}:{os.environ.get('CUDA_VISIBLE_DEVICES', '0').partition(',')[0]}", own)
         now = time.monotonic()
         for place, (gpu, seconds) in enumerate(sorted(self._sums().items())):
             self._told(f"busy {place}", int(1000 * min(1.0, (seconds - before.get(gpu, 0.0)) / (now - self._before))), 1000)

@@ -128,8 +128,9 @@ class Crew:
         of a scheduler stay."""
         self.threads = threads
         if not self._scheduler and list(gpus) != list(self._gpus):
+            wait([self._coming] if self._coming else [])
             self._contract.close()
-            self._contract, self._workers, self.size, self._gpus = ExitStack(), None, 0, gpus
+            self._contract, self._workers, self._coming, self.size, self._gpus = ExitStack(), None, None, 0, gpus
 
     def pace(self, speeds: Mapping[str, float]) -> None:
         """Set how many cores each GPU, by name, is as fast as: workers are given what they do in the same time."""
@@ -156,9 +157,9 @@ class Crew:
 
     def dismiss(self) -> bool:
         """Stop the workers that were started. Whether nobody works any more: workers of a scheduler that is not ours finish what they are at."""
-        if self._coming:
+        if self._coming:  # nobody waited for them
             wait([self._coming])
-            self._coming = None
+            self._coming, self.size, self.hosts = None, 0, {}
         handover.end()
         self._contract.close()
         return not isinstance(self._scheduler, str)
@@ -180,10 +181,9 @@ class Crew:
         with Threads(self._room, self._watch()) as threads:
             if not self._workers:
                 threads.run(queue, outcomes, self._stop, lambda: self._coming)
-            if queue or threads or self._workers:
+            if queue or threads:
                 self.hire()
-                if self._working:
-                    handover.begin()
+                handover.begin()
                 from tidalign.cluster.map import run_on
 
                 kinds: tuple[TaskKind, ...] = ("work",) if self._gpus else ("work", "read")

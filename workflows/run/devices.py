@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tidalign.cluster.errors import NoWorkers
-from tidalign.cluster.gpus import usable
+from tidalign.cluster.gpus import installed, shareable, usable
 from tidalign.cluster.slurm.allocation import Allocation, allocation
 from tidalign.cluster.task import cores
 from tidalign.pipeline.device import CPU, DEVICES, GPU, Device
@@ -27,8 +27,8 @@ class Resources:
     workers: processes on this machine, 0 for this one alone; None: one for each core, or none at all for little work or where GPUs align.
     scheduler: address or file of a Dask scheduler whose workers are used instead; they must see the run directory and the input.
     device: `cpu`; `gpu`: this machine's GPUs, or those of the scheduler's workers, NoWorkers where there is none; `auto`: this machine's GPUs if it has any.
-    gpus: how many of them, with a scheduler and in an allocation of each node; None: all. One is used by this process, several by a worker each, or two
-    (`RunKind.processes`).
+    gpus: how many of them, with a scheduler and in an allocation of each node; None: all. This process uses the first, or one
+    or two workers each where the work is worth it (`RunKind.begins_here`, `RunKind.processes`).
     insecure: a scheduler of another machine may be talked to in the clear.
     cpu_workers: processes that align on cores beside the GPUs, with a scheduler and in an allocation on each node.
     scratch: folder of each node in which it keeps copies of what tasks read, or `auto`; None: none are kept (pipeline/store/staging.py).
@@ -53,13 +53,14 @@ class Gpus:
     """Says which GPUs a run uses. names: of the GPUs, by what CUDA_VISIBLE_DEVICES calls them; none: the CPU, or what a scheduler's workers have. why: these
     and no others.
 
-    device: where kernels run. cores: workers beside them that use cores.
+    device: where kernels run. cores: workers beside them that use cores. shareable: whether several processes may have one of several GPUs at a time.
     """
 
     names: dict[str, str]
     why: str
     device: Device = CPU
     cores: int = 0
+    shareable: bool = True
 
     @property
     def apart(self) -> bool:
@@ -113,7 +114,21 @@ def choose(resources: Resources) -> Gpus:
         if device == GPU.name or gpus:
             raise
         return Gpus({}, str(error).partition("; ")[0])
-    return Gpus(found, f"--gpus {gpus}" if gpus else "all that this machine has", GPU, resources.cpu_workers)
+    chosen = Gpus(found, f"--gpus {gpus}" if gpus else "all that this machine has", GPU, resources.cpu_workers, len(found) == 1 or shareable())
+    if len(found) > 1 and not gpus and not chosen.cores and (why := _alone(resources)):
+        return chosen.first(why)
+    return chosen
+
+
+def _alone(resources: Resources) -> str | None:
+    """Say why this process can start no workers for several GPUs that nobody asked for, or None."""
+    from tidalign.cluster.guard import may_start
+
+    if resources.workers == 0:
+        return "no worker processes are wanted"
+    if not installed("dask_cuda"):
+        return "several need dask-cuda, which is not installed"
+    return None if may_start() else "worker processes cannot be started from here"
 
 
 def of_process(asked: str, work: Callable[[], float]) -> Device:
@@ -134,24 +149,17 @@ def of_process(asked: str, work: Callable[[], float]) -> Device:
 
 
 def sooner(gpus: Gpus, resources: Resources, forecast: Callable[[], "Forecast | None"]) -> Gpus:
-    """Take fewer of the GPUs, or the cores, where an estimate has it done sooner there and nobody said where to do it: how many GPUs by the rates of any, the
-    cores only where the GPUs were measured here (`tidalign check --calibrate`)."""
+    """Take the cores where an estimate has it done sooner there, by rates of these GPUs that were measured here (`tidalign check --calibrate`), and nobody said
+    where to do it."""
     from tidalign.workflows.estimate.rates import measured
 
     asked = replace(resources, insecure=DEFAULT.insecure, allocated=DEFAULT.allocated, scratch=DEFAULT.scratch)
-    if not gpus.names or asked not in (DEFAULT, replace(DEFAULT, device=GPU.name)):
+    if asked != DEFAULT or (rates := measured(gpus.names.values())) is None or (found := forecast()) is None or rates not in found.gpu:
         return gpus
-    rates = measured(gpus.names.values())
-    if (rates is None and len(gpus.names) == 1) or (found := forecast()) is None or not found.gpu:
+    on_cores, on_gpus = found.seconds(found.sooner(cores())), found.seconds_on(rates, len(gpus.names), cores())
+    if on_gpus <= on_cores:
         return gpus
-    known = rates if rates is not None and rates in found.gpu else next(iter(found.gpu))
-    seconds = {0: found.seconds(found.sooner(cores()))} if known is rates and asked == DEFAULT else {}
-    seconds |= {count: found.seconds_on(known, count, cores()) for count in range(1, len(gpus.names) + 1)}
-    best = min(seconds, key=lambda count: seconds[count])
-    if best == len(gpus.names):
-        return gpus
-    why = f"by the estimate {seconds[best]:.1f} s for {seconds[len(gpus.names)]:.1f} s on {len(gpus.names)} GPUs; --device and --gpus choose otherwise"
-    return replace(gpus, names=dict([*gpus.names.items()][:best]), why=why) if best else Gpus({}, why)
+    return Gpus({}, f"by the estimate {on_cores:.1f} s for {on_gpus:.1f} s on {'the GPU' if len(gpus.names) == 1 else 'GPUs'}; --device chooses otherwise")
 
 
 _NO_MEMORY = 2

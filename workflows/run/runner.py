@@ -122,11 +122,11 @@ class RunKind(ABC, Generic[M, T, R]):
         return gpus
 
     def begins_here(self, gpus: Gpus) -> bool:
-        """Tell whether this process begins with its GPU, or the first of several, and hires for the others where the work is worth it."""
-        return len(gpus.names) == 1 and not gpus.apart
+        """Tell whether this process begins with its GPU, or the first of several, and hires for all of them where the work is worth it."""
+        return bool(gpus.names) and not gpus.cores and gpus.shareable
 
     def start(self, gpus: Gpus) -> None:
-        """Prepare the one GPU of this process and its libraries, while others read. What goes wrong is met again by the first task."""
+        """Prepare the GPU of this process and its libraries, while others read. What goes wrong is met again by the first task."""
 
     def compiles(self, gpus: Gpus) -> bool:
         """Tell whether tasks run kernels of the CPU."""

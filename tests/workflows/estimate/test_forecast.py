@@ -75,13 +75,13 @@ def test_a_table_and_json_say_the_same() -> None:
 
 @pytest.mark.parametrize(
     ("gpu", "tasks", "wanted"),
-    [(6.0, [(3.0, 400)], 4), (6.0, [(0.1, 1)], 0), (0.1, [(9.0, 9)], 1)],
-    ids=["all of them for much work", "cores for little", "one where a second costs more than it gains"],
+    [(180.0, [(3.0, 400)], 4), (6.0, [(0.1, 1)], 0), (0.1, [(9.0, 9)], 4)],
+    ids=["GPUs for much work", "cores for little", "GPUs, of which the first will do it"],
 )
 def test_where_a_run_is_sooner_done(gpu: float, tasks: list[tuple[float, int]], wanted: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "cores", lambda: 2)
     monkeypatch.setattr(rates, "_kept", lambda: (H200,))
-    found = forecast(gpu={H200: 30 * gpu if wanted == 4 else gpu}, tasks=tasks, read=0.1)
+    found = forecast(gpu={H200: gpu}, tasks=tasks, read=0.1)
     four = Gpus({str(number): "H200" for number in range(4)}, "all", GPU)
     chosen = devices.sooner(four, Resources(), lambda: found)
     assert len(chosen.names) == wanted and (chosen is four or "by the estimate" in chosen.why) and chosen.device is (GPU if wanted else CPU)

@@ -14,6 +14,7 @@ from tidalign.cluster.errors import ClusterLost, NoWorkers
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Queue, Task
 from tidalign.workflows.run.crew import Crew, Repeated
+from tidalign.workflows.run.trials import Trials
 
 
 class Two(start.Workers):
@@ -148,3 +149,26 @@ def test_workers_that_leave_before_they_begin(staying: list[str], tmp_path: Path
         with pytest.raises(ClusterLost, match="every worker left"):
             mine.hire()
     mine.dismiss()
+
+
+def test_others_are_hired_once_those_that_are_coming_were_let_go(tmp_path: Path, log: list[str], let: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Trials, "gpus", lambda *_: {})
+    mine = crew(tmp_path)
+    mine.replace(["0", "1"], 2)
+    mine.begin_to_hire()
+    threading.Timer(0.2, let.set).start()
+    mine.replace(["0", "1", "0", "1"], 2)
+    assert log == ["started in hire", "closed"]
+    mine.hire()
+    assert (mine.size, log[2:]) == (2, ["started in MainThread"])
+    mine.dismiss()
+    assert log[3:] == ["closed"]
+
+
+def test_workers_that_come_when_all_is_done_did_nothing(tmp_path: Path, log: list[str], let: threading.Event) -> None:
+    mine = Crew(Stop(), str(tmp_path), __name__, 2, None, 2, 1)
+    mine.begin_to_hire(working=True)
+    assert mine.map(abs, [-1, 2]) == [1, 2]
+    threading.Timer(0.2, let.set).start()
+    mine.dismiss()
+    assert (mine.size, mine.hosts, log) == (0, {}, ["started in hire", "closed"])

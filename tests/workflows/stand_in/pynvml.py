@@ -27,5 +27,9 @@ def nvmlDeviceGetCudaComputeCapability(handle: int) -> list[int]:
     return [9, 0]
 
 
+def nvmlDeviceGetComputeMode(handle: int) -> int:
+    return int(os.environ.get("TIDALIGN_TEST_COMPUTE_MODE", "0"))
+
+
 def nvmlDeviceGetName(handle: int) -> str:
     return "stand-in"

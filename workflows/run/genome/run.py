@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from tidalign.workflows.estimate.forecast import Forecast
 
 SMALL_INPUT = 64_000_000
-"""Bytes of input files below which this process reads them itself, and hires for several GPUs where it finds much to do: starting workers takes a second or
-two."""
+"""Bytes of input files below which this process reads them itself: starting workers takes a second or two."""
 
 READ_AT_ONCE = 1_000_000
 """Bytes of input up to which this thread has read the files before others would have begun."""
@@ -85,9 +84,6 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
 
     def source(self) -> dict[str, Any]:
         return self._source.to_json()
-
-    def begins_here(self, gpus: Gpus) -> bool:
-        return super().begins_here(gpus) or (bool(gpus.names) and not gpus.cores and self._source.size() <= SMALL_INPUT)
 
     def readers(self, resources: Resources, gpus: Gpus) -> Readers:
         here = not resources.scheduler and (resources.workers == 0 or self._source.size() <= SMALL_INPUT)
@@ -156,7 +152,7 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
         return not gpus.device.takes_gpu  # else workers compile what they come to, while GPUs seed
 
     def processes(self, tracker: Tiles, gpus: Gpus, resources: Resources) -> int:
-        if gpus.cores or resources.workers is not None or resources.scheduler or tracker.letters() > SHARED_LETTERS:
+        if gpus.cores or not gpus.shareable or resources.workers is not None or resources.scheduler or tracker.letters() > SHARED_LETTERS:
             return 1
         if len(gpus.names) == 1 and self._parameters.mode != "exact":
             return 1  # kernels of two processes take turns: what their threads gain, the start of workers and the turns cost

@@ -195,7 +195,7 @@ class Reading(Repeated):
         self._held: list[BlockRecord] = []
         self._asked = self._ready = -1  # bits of the lengths up to which what aligns is to be ready, and is
         self._pairs = 0
-        self._estimated = 0.0
+        self._estimated = self._share = 0.0
         self.records: list[BlockRecord] = []
 
     def tasks(self) -> list[Task]:
@@ -255,16 +255,17 @@ class Reading(Repeated):
         return self._released()
 
     def _settle(self, record: BlockRecord) -> None:
-        """Hire workers where much is to be aligned: as much a pair as of this block, or, of an input that is read in sequence, what was read."""
+        """Hire workers where much is to be aligned: as much a byte as of what was read, or, of an input that is read in sequence, what was read."""
         if self._settled or not self._aligned:
             return
         self._estimated += sum(chunk["work"] for chunk in record["chunks"]) * SECONDS_PER_WORK
-        share = self._blocks.share(PairBlock.from_json(record)) if self._blocks else 1.0
+        self._share += self._blocks.share(PairBlock.from_json(record)) if self._blocks else 1.0
         on_gpu = self._aligned.tracker.device.takes_gpu
-        if self._estimated > (self._aligned.much or 0.0) * min(1.0, share):
+        if self._estimated > (self._aligned.much or 0.0) * min(1.0, self._share):
             self._crew.begin_to_hire(working=on_gpu)
         self._aligned.tracker.finest = float("inf") if on_gpu or self._crew.hiring else FINEST_SECONDS
-        self._settled = self._crew.hiring or self._blocks is not None
+        # With a GPU work begins whatever will be, so longer pairs that follow may still be worth workers.
+        self._settled = self._crew.hiring or (self._blocks is not None and not on_gpu)
 
     def _released(self) -> list[Task]:
         """Make tasks of what was read, once what aligns is ready: loaded, or compiled once for all workers."""

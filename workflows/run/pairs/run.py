@@ -150,7 +150,7 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
         run = rundir.run_of(plan)
         count = max(1, len(gpus.names))
         return Alignment(
-            directory, run, self.parameters(), stop, told, gpus.device, count, TASKS_OF_A_GPU * count if gpus.cores else self.gpu_tasks, gpus.cores
+            directory, run, self.parameters(), stop, told, gpus.device, count, max(0 if gpus.cores else self.gpu_tasks, TASKS_OF_A_GPU * count), gpus.cores
         )
 
     def tracker(self, directory: str, manifest: PairManifest, stop: Stop, told: OnProgress, gpus: Gpus) -> Alignment:
@@ -159,7 +159,8 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
         return alignment
 
     def begins_here(self, gpus: Gpus) -> bool:
-        return bool(gpus.names) and not gpus.cores
+        # What came from a pipe is not read again where this process loses its GPU; workers lose theirs alone.
+        return super().begins_here(gpus) and (len(gpus.names) == 1 or not self._source.has_pipe)
 
     def start(self, gpus: Gpus) -> None:
         start(self._aligner, self._parameters, gpus.device)

@@ -223,8 +223,9 @@ class Search(RunKind[SearchManifest, Searching, SearchReport]):
         return Searching(directory, manifest, stop, told, gpus.device, self._shard, max(1, len(gpus.names)), gpus.cores)
 
     def begins_here(self, gpus: Gpus) -> bool:
-        letters = max(1, self._source.queries.size) * max(1, self._source.database.size)  # about, as far as they are known
-        return super().begins_here(gpus) or (bool(gpus.names) and not gpus.cores and letters * SECONDS_PER_CELL <= self.hire_seconds * gpus.device.speed)
+        cells = max(1, self._source.queries.size) * max(1, self._source.database.size)  # about, as far as they are known
+        much = cells * SECONDS_PER_CELL > self.hire_seconds * gpus.device.speed  # workers start while all is read
+        return super().begins_here(gpus) and (len(gpus.names) == 1 or not much)
 
     def start(self, gpus: Gpus) -> None:
         with suppress(Exception):

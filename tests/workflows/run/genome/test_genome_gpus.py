@@ -111,6 +111,8 @@ def test_what_does_not_fit_the_gpu_is_done_here(tmp_path: Path, kernels: Any, si
 
 def test_small_input_takes_one_gpu(tmp_path: Path, kernels: ModuleType, sides: Any, answers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "usable", lambda count=None: {"0": "stand-in", "1": "stand-in"})
+    monkeypatch.setattr(devices, "shareable", lambda: True)
+    monkeypatch.setattr(devices, "installed", lambda name: True)
     report = drive(str(tmp_path / "run"), *sides, hire=HIRE_SECONDS)
     assert (report.device, report.device_why, report.workers) == ("stand-in", "there is little for others to do", 0)
     assert answer(tmp_path / "run") == answers["exact"]

@@ -8,10 +8,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from chaos import Pairs, answer, expected, simulate
 
+from tidalign.pipeline.device import GPU
 from tidalign.pipeline.store import rundir
+from tidalign.workflows.run.pairs.tasks import SECONDS_PER_WORK
 from tidalign.workflows.status import Exit
 
 PAIRS = 240
@@ -67,6 +70,18 @@ def test_workers_go_on_where_this_process_loses_its_gpu(tmp_path: Path, made: tu
     assert "illegal" in events["failed"][0]["error"]
     assert events["hired"][-1]["workers"] == 2
     assert all(event["rejected"] == 0 for event in events["isolated"]), "a core aligned what no GPU could"
+
+
+def test_long_pairs_that_come_late_are_worth_workers(tmp_path: Path) -> None:
+    """By its first block this input is little work."""
+    rng, letters = np.random.default_rng(1), np.frombuffer(b"ACGT", np.uint8)
+    sides = [b"".join(b">%d\n%s\n" % (i, rng.choice(letters, 20 if i < 60 else 300).tobytes()) for i in range(120)) for _ in range(2)]
+    for name, side in zip(("q.fa", "t.fa"), sides, strict=True):
+        (tmp_path / name).write_bytes(side)
+    wavefronts = 60 * 44 + 60 * 1500
+    worth = f"from tidalign.workflows.run import runner; runner.RunKind.hire_seconds = {wavefronts * SECONDS_PER_WORK / GPU.speed / 2}; "
+    events = run(tmp_path / "run", [str(tmp_path / "q.fa"), str(tmp_path / "t.fa")], worth, TIDALIGN_TEST_SLOW="0.6")
+    assert events["hired"][0]["workers"] == 2 and sum(done["amount"] for done in events["done"]) == 120
 
 
 @pytest.mark.gpu

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from chaos import Pairs, answer, drive, expected, simulate
 
+from tidalign.cluster import guard
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 from tidalign.pipeline.device import CPU, DEVICES, GPU
@@ -17,7 +18,8 @@ from tidalign.pipeline.pairs import partition
 from tidalign.pipeline.pairs.aligner import ALIGNERS, WAVEFRONT, Form, PairParameters
 from tidalign.pipeline.pairs.input.read import inspect
 from tidalign.pipeline.store import claims
-from tidalign.workflows.estimate import of_pairs
+from tidalign.workflows.estimate import of_pairs, rates
+from tidalign.workflows.estimate.rates import Rates
 from tidalign.workflows.run import devices, runner
 from tidalign.workflows.run.crew import Crew
 from tidalign.workflows.run.devices import Gpus, Resources
@@ -188,20 +190,41 @@ def test_the_device_is_started_while_the_input_is_read(gpu: list[int], made: tup
 
 
 def test_the_estimate_chooses_for_tiny_input_alone(made: tuple[Path, Pairs], monkeypatch: pytest.MonkeyPatch) -> None:
-    both = Gpus({"0": "H200", "1": "H200"}, "all of them", GPU)
+    both, h200 = Gpus({"0": "H200", "1": "H200"}, "all of them", GPU), Rates("H200", True, "now", {"start": {"device": 100.0}})
     kind = run.Pairs(inspect(str(made[0] / "q.fa"), str(made[0] / "t.fa")), PairParameters())
-    assert list(kind.chosen(both, devices.DEFAULT).names) == ["0"], "by the estimate one is done before two have started"
-    assert kind.chosen(both, replace(devices.DEFAULT, gpus=2)) == both
-    forecast = of_pairs.forecast(kind._source, PairParameters())
-    much = replace(forecast, gpu=dict.fromkeys(forecast.gpu, 100.0))
-    monkeypatch.setattr(run.Pairs, "forecast", lambda _: much)
-    assert kind.chosen(both, devices.DEFAULT) == both
-    assert kind.chosen(both, replace(devices.DEFAULT, device="gpu")) == both
-    monkeypatch.setattr(run.Pairs, "forecast", lambda _: None)
-    assert kind.chosen(both, devices.DEFAULT) == both, "of a pipe nothing is known"
+    found = replace(of_pairs.forecast(kind._source, PairParameters()), gpu={h200: 1.0})
+    monkeypatch.setattr(run.Pairs, "forecast", lambda _: found)
+    assert kind.chosen(both, devices.DEFAULT) is both, "they were not measured here"
+    monkeypatch.setattr(rates, "_kept", lambda: (h200,))
+    assert not kind.chosen(both, devices.DEFAULT).names, "cores are done before they have started"
+    assert kind.chosen(both, replace(devices.DEFAULT, gpus=2)) is both
+    assert kind.chosen(both, replace(devices.DEFAULT, device="gpu")) is both
     monkeypatch.setattr(run, "TINY_INPUT", 0)
     monkeypatch.setattr(run.Pairs, "forecast", lambda _: 1 / 0)
-    assert kind.chosen(both, devices.DEFAULT) == both
+    assert kind.chosen(both, devices.DEFAULT) is both
+
+
+def test_several_are_taken_by_those_who_can_start_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "usable", lambda count=None: {"0": "H200", "1": "H200"})
+    monkeypatch.setattr(devices, "shareable", lambda: True)
+    monkeypatch.setattr(devices, "installed", lambda name: True)
+    assert len(devices.choose(Resources()).names) == 2
+    one = devices.choose(Resources(workers=0))
+    assert (list(one.names), one.why) == (["0"], "no worker processes are wanted")
+    monkeypatch.setattr(guard, "may_start", lambda: False)
+    assert devices.choose(Resources()).why == "worker processes cannot be started from here"
+    monkeypatch.setattr(devices, "installed", lambda name: False)
+    assert "dask-cuda" in devices.choose(Resources()).why
+    assert len(devices.choose(Resources(gpus=2)).names) == 2, "who asks for them is told what lacks"
+
+
+def test_who_begins_on_several(made: tuple[Path, Pairs], monkeypatch: pytest.MonkeyPatch) -> None:
+    source = inspect(str(made[0] / "q.fa"), str(made[0] / "t.fa"))
+    kind, both = run.Pairs(source, PairParameters()), Gpus({"0": "H200", "1": "H200"}, "all of them", GPU)
+    assert kind.begins_here(both) and not kind.begins_here(replace(both, cores=2)) and not kind.begins_here(replace(both, shareable=False))
+    monkeypatch.setattr(type(source), "has_pipe", True)
+    assert not kind.begins_here(both), "what came from a pipe is not there again where this process loses its GPU"
+    assert kind.begins_here(both.first("a test"))
 
 
 def test_one_gpu_does_not_wait_for_a_forecast(gpu: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
