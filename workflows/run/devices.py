@@ -115,17 +115,19 @@ def choose(resources: Resources) -> Gpus:
             raise
         return Gpus({}, str(error).partition("; ")[0])
     chosen = Gpus(found, f"--gpus {gpus}" if gpus else "all that this machine has", GPU, resources.cpu_workers, len(found) == 1 or shareable())
-    if len(found) > 1 and not gpus and not chosen.cores and (why := _alone(resources)):
+    if len(found) > 1 and not chosen.cores and (why := _alone(resources)):
         return chosen.first(why)
     return chosen
 
 
 def _alone(resources: Resources) -> str | None:
-    """Say why this process can start no workers for several GPUs that nobody asked for, or None."""
+    """Say why this process starts no workers for several GPUs, or None: none are wanted, or it cannot and nobody asked for so many."""
     from tidalign.cluster.guard import may_start
 
     if resources.workers == 0:
         return "no worker processes are wanted"
+    if resources.gpus:
+        return None
     if not installed("dask_cuda"):
         return "several need dask-cuda, which is not installed"
     return None if may_start() else "worker processes cannot be started from here"

@@ -47,6 +47,7 @@ def test_the_index_of_a_large_side_is_not_on_a_gpu_twice() -> None:
 
 
 def test_not_where_somebody_says_who_works() -> None:
+    assert Genomes(GenomeSource(()), GenomeParameters()).processes(mock.Mock(), Gpus({"0": "Z", "1": "Z"}, "", GPU, shareable=False), Resources()) == 1
     assert processes(1, workers=0) == processes(2, cores=1) == processes(2, scheduler="tls://z:1") == 1
 
 

@@ -209,8 +209,8 @@ def test_several_are_taken_by_those_who_can_start_workers(monkeypatch: pytest.Mo
     monkeypatch.setattr(devices, "shareable", lambda: True)
     monkeypatch.setattr(devices, "installed", lambda name: True)
     assert len(devices.choose(Resources()).names) == 2
-    one = devices.choose(Resources(workers=0))
-    assert (list(one.names), one.why) == (["0"], "no worker processes are wanted")
+    for one in (devices.choose(Resources(workers=0)), devices.choose(Resources(workers=0, gpus=2))):
+        assert (list(one.names), one.why) == (["0"], "no worker processes are wanted")
     monkeypatch.setattr(guard, "may_start", lambda: False)
     assert devices.choose(Resources()).why == "worker processes cannot be started from here"
     monkeypatch.setattr(devices, "installed", lambda name: False)

@@ -17,10 +17,13 @@ from search_chaos import drive, expected, simulate
 import tidalign
 from tidalign.pipeline.device import GPU
 from tidalign.pipeline.errors import Damaged, InputError, ManifestMismatch, MissingInput
+from tidalign.pipeline.files.sniff import sniff
 from tidalign.pipeline.search import database, forms, manifest
+from tidalign.pipeline.search.parameters import SearchParameters
 from tidalign.pipeline.store import rundir
 from tidalign.workflows.cli import main
 from tidalign.workflows.commands.index import index
+from tidalign.workflows.run.devices import Gpus
 from tidalign.workflows.run.search import run as searches
 from tidalign.workflows.run.search.tasks import search_ranges
 from tidalign.workflows.status import Exit
@@ -292,6 +295,14 @@ def test_an_index_that_changes_under_a_run(tmp_path: Path, inputs: list[str]) ->
     os.utime(place, ns=(1, 1))
     with pytest.raises(ManifestMismatch, match=r"d\.tidx, which has changed since"):
         drive(str(tmp_path / "run"), inputs[0], str(place))
+
+
+def test_workers_for_several_gpus_start_while_much_is_read(inputs: list[str]) -> None:
+    sides = searches.SearchSource(*map(sniff, inputs))
+    both = Gpus({"0": "H200", "1": "H200"}, "all", GPU)
+    large = searches.SearchSource(*(replace(side, size=100_000_000) for side in (sides.queries, sides.database)))
+    begins = [searches.Search(source, SearchParameters("blosum62,gap:11,1", "protein")).begins_here for source in (sides, large)]
+    assert [each(both) for each in begins] == [True, False] and all(each(both.first("a test")) for each in begins)
 
 
 def test_packed_sides_are_bounded(tmp_path: Path, inputs: list[str]) -> None:
