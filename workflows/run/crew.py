@@ -18,7 +18,7 @@ from tidalign.cluster.gpus import TASKS_OF_A_GPU
 from tidalign.cluster.slurm.allocation import Allocation
 from tidalign.cluster.stop import Stop, on_signals
 from tidalign.cluster.task import Outcomes, Queue, Task, TaskKind, Threads, run_here
-from tidalign.pipeline.errors import CannotWrite, Damaged, InputError, MissingInput
+from tidalign.pipeline.errors import CannotWrite
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.rundir import locked
 from tidalign.workflows.run import handover
@@ -102,6 +102,10 @@ class Crew:
             self.replace(list(dict.fromkeys(self._gpus)), self.threads)
 
     def _hire(self) -> None:
+        if not self._scheduler:
+            from tidalign.cluster import forks
+
+            forks.serve([self._module], gpus=bool(self._gpus))  # loads what workers need while this process loads Dask
         from tidalign.cluster.start import start
 
         cores, folder = self.beside.cores, str(Path(self.directory).parent)
@@ -251,26 +255,6 @@ class _Collected(Repeated):
 
     def done(self, task: Task, result: Any) -> None:
         self.results[result[0]] = result[1]
-
-
-def mending(directory: str, call: Callable[[], A]) -> A:
-    """Call again what met a damaged file of the run, which is removed, so that it is made again."""
-    last: Damaged | None = None
-    removed: set[str] = set()
-    while True:
-        try:
-            return call()
-        except Damaged as damaged:
-            if damaged.path in removed:
-                raise
-            with locked(directory):
-                rundir.mend(directory, damaged)
-            removed.add(damaged.path)
-            last = damaged
-        except (InputError, MissingInput) as error:
-            if last is None:
-                raise
-            raise Damaged(last.path, f"{last.found}; it cannot be made again", str(error)) from error
 
 
 @contextmanager

@@ -271,8 +271,7 @@ class Reading(Repeated):
         """Make tasks of what was read, once what aligns is ready: loaded, or compiled once for all workers."""
         if not self._aligned or not (self._settled or self._aligned.tracker.device.takes_gpu):
             return []
-        tasks: list[Task] = []
-        held, self._held = self._held, []
+        tasks, held, self._held = list[Task](), self._held, []
         for record in held:
             longest = max((chunk["longest"] for chunk in record["chunks"]), default=0)
             if longest.bit_length() <= self._ready:
