@@ -18,7 +18,7 @@ from tidalign.cluster.gpus import TASKS_OF_A_GPU
 from tidalign.cluster.slurm.allocation import Allocation
 from tidalign.cluster.stop import Stop, on_signals
 from tidalign.cluster.task import Outcomes, Queue, Task, TaskKind, Threads, run_here
-from tidalign.pipeline.errors import CannotWrite
+from tidalign.pipeline.errors import CannotWrite, Damaged, InputError, MissingInput
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.rundir import locked
 from tidalign.workflows.run import handover
@@ -164,7 +164,8 @@ class Crew:
         if self._coming:  # nobody waited for them
             wait([self._coming])
             self._coming, self.size, self.hosts = None, 0, {}
-        handover.end()
+        if self._workers:
+            handover.end()
         self._contract.close()
         return not isinstance(self._scheduler, str)
 
@@ -217,13 +218,9 @@ class Crew:
         """Map a function as the built-in `map` does, a task for each call, results in order. here: in this process in any case."""
         collected = _Collected(self.directory)
         name = getattr(function, "__name__", "map")
-        tasks = [Task(f"{name}-{place}", _placed, (place, function, *arguments)) for place, arguments in enumerate(zip(*items, strict=True))]
+        tasks = [Task(f"{name}-{place}", function, arguments) for place, arguments in enumerate(zip(*items, strict=True))]
         self.run(tasks, collected, here=here)
-        return [collected.results[place] for place in sorted(collected.results)]
-
-
-def _placed(place: int, function: Callable[..., Any], *arguments: Any) -> tuple[int, Any]:
-    return place, function(*arguments)
+        return [collected.results[task] for task in tasks]
 
 
 class Repeated:
@@ -251,10 +248,30 @@ class Repeated:
 class _Collected(Repeated):
     def __init__(self, directory: str) -> None:
         super().__init__(directory)
-        self.results: dict[int, Any] = {}
+        self.results: dict[Task, Any] = {}
 
     def done(self, task: Task, result: Any) -> None:
-        self.results[result[0]] = result[1]
+        self.results[task] = result
+
+
+def mending(directory: str, call: Callable[[], A]) -> A:
+    """Call again what met a damaged file of the run, which is removed, so that it is made again."""
+    last: Damaged | None = None
+    removed: set[str] = set()
+    while True:
+        try:
+            return call()
+        except Damaged as damaged:
+            if damaged.path in removed:
+                raise
+            with locked(directory):
+                rundir.mend(directory, damaged)
+            removed.add(damaged.path)
+            last = damaged
+        except (InputError, MissingInput) as error:
+            if last is None:
+                raise
+            raise Damaged(last.path, f"{last.found}; it cannot be made again", str(error)) from error
 
 
 @contextmanager

@@ -1,17 +1,23 @@
-"""Say what a run did: report.json, of what all kinds of runs have."""
+"""Say what a run did: report.json, of what all kinds of runs have; and what it was forecast to take, while it goes on."""
 
 import json
 import platform
 import sys
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
+from tidalign.cluster.task import THREAD
 from tidalign.workflows.status import Exit
+
+if TYPE_CHECKING:
+    from tidalign.workflows.estimate.forecast import Forecast
 
 
 @cache
@@ -91,3 +97,28 @@ def history(directory: str, most: int = 1000) -> tuple[int, float, list[dict[str
             faults.append({"why": said.pop("error", ""), "task": "", **said, "retries": before})
         last = when
     return count, round(seconds + max(0.0, time.time() - began), 3), faults
+
+
+class Beside:
+    """Makes a forecast while others work: `forecast`, None until it is there. A run that ends before goes without; a command leaves the thread behind, a
+    script's end waits for it.
+
+    after: seconds after which it begins, unless a context that it is used as has ended before.
+    """
+
+    def __init__(self, make: Callable[[], "Forecast | None"], after: float = 0.0) -> None:
+        self.forecast: Forecast | None = None
+        self._withdrawn = threading.Event()
+        threading.Thread(target=self._run, args=(make, after), name=THREAD).start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._withdrawn.set()
+
+    def _run(self, make: Callable[[], "Forecast | None"], after: float) -> None:
+        if self._withdrawn.wait(after):
+            return
+        with suppress(Exception):  # it is told, and nothing else depends on it
+            self.forecast = make()

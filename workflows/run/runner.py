@@ -22,11 +22,9 @@ from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import Layout
 from tidalign.workflows.run import devices
 from tidalign.workflows.run.busy import Busy
-from tidalign.workflows.run.crew import Crew, Readers, opened
+from tidalign.workflows.run.crew import Crew, Readers, mending, opened
 from tidalign.workflows.run.devices import Gpus, Resources
-from tidalign.workflows.run.forecasting import Beside
-from tidalign.workflows.run.mending import mending
-from tidalign.workflows.run.report import Report, history
+from tidalign.workflows.run.report import Beside, Report, history
 from tidalign.workflows.run.scratch import staged
 from tidalign.workflows.run.tracker import OnProgress, Tracker
 

@@ -66,7 +66,8 @@ def align_ranges(directory: str, run: str, parameters: dict[str, Any], ranges: S
                 os._exit(86)
             raise
         finally:
-            handover.give_back()
+            if DEVICES[device].takes_gpu:
+                handover.give_back()
     return time.perf_counter() - began, by_host
 
 

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from tidalign.cluster.task import THREAD
-from tidalign.workflows.run.forecasting import Beside
+from tidalign.workflows.run.report import Beside
 
 
 def over() -> bool:
