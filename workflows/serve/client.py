@@ -162,34 +162,43 @@ def _ask(server: socket.socket, words: list[str], folder: str, files: list[int])
     environment = os.environb | {b"TMPDIR": os.fsencode(folder)}
     fields = [*map(os.fsencode, words), *(b"%b=%b" % each for each in environment.items())]
     body = b"".join(field + b"\0" for field in fields)
-    stopped: list[int] = []
+    stopped, early = list[int](), list[int]()
+    asked = False
 
     def hand_on(number: int, frame: FrameType | None) -> None:
         stopped.append(number)
-        try:
-            server.send(bytes([number]))
-        except OSError:
-            return  # it has ended
+        if asked:
+            _send(server, number)
+        else:  # it would be a byte of the request
+            early.append(number)
 
-    signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)  # what is handed on before the request is out would be a byte of it
     before = _handle(hand_on)
     reply = b""
     try:
         head = REQUEST_HEAD.pack(len(body), len(words), umask)
         server.sendmsg([head], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", files))])
         server.sendall(body)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
+        asked = True
+        for number in early:
+            _send(server, number)
         reply = server.recv(REPLY.size, socket.MSG_WAITALL)
     except OSError:
         reply = b""  # it has died
     finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
         _handle_again(before)
     if len(reply) == REPLY.size:
         return int(REPLY.unpack(reply)[0])
     if stopped:
         raise Stopped(stopped[0])
     return None
+
+
+def _send(server: socket.socket, number: int) -> None:
+    """Hand on a signal."""
+    try:
+        server.send(bytes([number]))
+    except OSError:
+        return  # it has ended
 
 
 def _hand_out(file: int, to: int) -> None:
