@@ -72,7 +72,7 @@ class Gpus:
 
     def first(self, why: str) -> "Gpus":
         """Take the first of the GPUs alone."""
-        return replace(self, names=dict([*self.names.items()][:1]), why=why)
+        return replace(self, names=dict([*self.names.items()][:1]), why=why, shareable=True)
 
 
 def placed(resources: Resources) -> Resources:

@@ -224,7 +224,7 @@ def test_who_begins_on_several(made: tuple[Path, Pairs], monkeypatch: pytest.Mon
     assert kind.begins_here(both) and not kind.begins_here(replace(both, cores=2)) and not kind.begins_here(replace(both, shareable=False))
     monkeypatch.setattr(type(source), "has_pipe", True)
     assert not kind.begins_here(both), "what came from a pipe is not there again where this process loses its GPU"
-    assert kind.begins_here(both.first("a test"))
+    assert kind.begins_here(replace(both, shareable=False).first("a test")), "the only one is this process's"
 
 
 def test_one_gpu_does_not_wait_for_a_forecast(gpu: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
