@@ -6,7 +6,7 @@ which of the tasks assigned to a dead worker was at fault (most had not even beg
 
 import threading
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import asdict
 from itertools import islice
@@ -17,6 +17,7 @@ from distributed.scheduler import KilledWorker, NoValidWorkerError, NoWorkerErro
 from tidalign.cluster.backlog import Backlog
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.flight import Flight
+from tidalign.cluster.others import CONNECT_TIMEOUT
 from tidalign.cluster.share import Crew, Share, fastest_first
 from tidalign.cluster.start import Workers
 from tidalign.cluster.stop import Stop
@@ -33,6 +34,9 @@ longer to start them than whoever asks has patience."""
 SILENCE_FACTOR = 10.0
 """How much longer than its patience a task may say nothing while its worker uses little CPU time: on a busy machine it gets little, and one that
 sleeps uses none. The worker's process does more than the task, so the two are not told apart by CPU time alone."""
+
+LOST_SECONDS = 2 * CONNECT_TIMEOUT
+"""Seconds without a scheduler after which the client that looks for it is given up: it closes by itself where nobody listens."""
 
 DESERTED_SECONDS = 300.0
 """Seconds without a single worker after which the run gives up; it can be resumed."""
@@ -69,7 +73,7 @@ class _Run:
         self.beside.wake = self.wake.set
         self.fit: dict[str, int] = {}
         """Threads of each worker that may have tasks."""
-        self.full_at = self.alive_at = time.monotonic()
+        self.full_at = self.alive_at = self.connected_at = time.monotonic()
         self.asked = 0
 
     def loop(self) -> None:
@@ -87,7 +91,7 @@ class _Run:
                     self.beside.look()
                     looked = time.monotonic()
                 self._feed()
-                if self.backlog and self.fit:
+                if self.backlog and self.share.crews:
                     self.backlog.show(len(self.queue))
                 if self.flights or self.queue or self.beside:
                     self.wake.wait(POLL_SECONDS / 2)
@@ -102,7 +106,8 @@ class _Run:
         if self.stop.number is None:
             self.beside.feed(self.queue)
         crews: dict[Crew, list[str]] = {}
-        for worker in self.fit:
+        # Dask, while it looks for a scheduler that it has lost, goes through the futures that it has, and must not be given more.
+        for worker in self.fit if self.workers.client.status == "running" else ():
             crews.setdefault(self.workers.crew(worker), []).append(worker)
         self.share.crews = {crew: (len(workers), sum(self.fit[worker] for worker in workers)) for crew, workers in crews.items()}
         for place, crew in enumerate(fastest_first(crews)):
@@ -211,7 +216,11 @@ class _Run:
         client = self.workers.client
         if client.status == "closed":
             raise ClusterLost("the scheduler went away and did not come back; run the same command again to resume")
+        if client.status != "running" and self.workers.connect and now - self.connected_at > LOST_SECONDS:
+            self._reconnect(self.workers.connect)
+            client = self.workers.client
         if client.status == "running":
+            self.connected_at = now
             with suppress(OSError):
                 self.fit = self.workers.fit()
                 self.workers.learn(self.fit)
@@ -239,6 +248,16 @@ class _Run:
                 local.scale(0)  # what brings workers back when asking for more does not
             local.scale(wanted)
             self.full_at, self.asked = now, self.asked + 1
+
+    def _reconnect(self, connect: Callable[[], Any]) -> None:
+        """Go on with another client of the scheduler: Dask's own stays as it is where whoever took its connection says nothing, or where it met a fault."""
+        try:
+            self.workers.client = connect()
+        except NoWorkers as error:
+            raise ClusterLost(f"{error}; run the same command again to resume") from error
+        self.backlog = Backlog(self.workers.client)
+        for key in list(self.flights):
+            self._lost(key, False, "the scheduler went away")
 
     def _look_at_tasks(self) -> None:
         late = []

@@ -3,8 +3,9 @@
 import hashlib
 import platform
 import socket
+import threading
 from collections.abc import Collection, Iterator
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -25,28 +26,50 @@ CLOSE_TIMEOUT = 20.0
 
 @contextmanager
 def connected(address: str) -> Iterator[Any]:
-    """Give a client of the scheduler at an address, which has workers, for as long as the context lasts.
+    """Give a client of the scheduler at an address, for as long as the context lasts.
 
     Raises NoWorkers, and ClusterLost where the scheduler was there and goes away.
     """
     was_there = _listens(address)
     try:
         security = {"security": address.security} if isinstance(address, KnownAddress) and address.security else {}
-        client = cast("Any", Client)(address, timeout=CONNECT_TIMEOUT, set_as_default=False, **security)
+        client = _client(address, **security)
     except (OSError, ValueError, RuntimeError) as error:
         if was_there and not _listens(address):
             raise _lost(address) from error
         raise NoWorkers(f"{address}: no Dask scheduler answers there ({error}); start one with `dask scheduler`") from error
     try:
-        with answering(client):
-            try:
-                client.wait_for_workers(1, timeout=CONNECT_TIMEOUT)
-            except TimeoutError as error:
-                raise NoWorkers(f"{address}: the scheduler has no workers; start some with `dask worker {address} --nthreads 1`") from error
         yield client
     finally:
         with suppress(Exception):
             client.close(timeout=CLOSE_TIMEOUT)
+        client.status = "closed"  # one that could not be would be waited for once more when the process ends
+
+
+def see_workers(client: Any, address: str) -> None:
+    """Wait until a scheduler has a worker. NoWorkers where none comes, ClusterLost where the scheduler goes away."""
+    with answering(client):
+        try:
+            client.wait_for_workers(1, timeout=CONNECT_TIMEOUT)
+        except TimeoutError as error:
+            raise NoWorkers(f"{address}: the scheduler has no workers; start some with `dask worker {address} --nthreads 1`") from error
+
+
+def _client(address: str, **security: Any) -> Any:
+    """Make a client, in a thread that is left where it does not come back: Dask waits for ever for a word of what takes its connection."""
+    made: Future[Any] = Future()
+
+    def make() -> None:
+        try:
+            made.set_result(cast("Any", Client)(address, timeout=CONNECT_TIMEOUT, set_as_default=False, **security))
+        except BaseException as error:
+            made.set_exception(error)
+
+    threading.Thread(target=make, daemon=True).start()
+    try:
+        return made.result(2 * CONNECT_TIMEOUT)
+    except TimeoutError as error:
+        raise OSError(f"what listens there said nothing for {2 * CONNECT_TIMEOUT:.0f} s") from error
 
 
 def _listens(address: str) -> bool:

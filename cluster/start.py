@@ -28,7 +28,7 @@ from tidalign.cluster.beside import with_more
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import TASKS_OF_A_GPU
 from tidalign.cluster.guard import see_guard
-from tidalign.cluster.others import CLOSE_TIMEOUT, CONNECT_TIMEOUT, answering, connected, unfit
+from tidalign.cluster.others import CLOSE_TIMEOUT, CONNECT_TIMEOUT, answering, connected, see_workers, unfit
 from tidalign.cluster.private import MuteNanny, credentials, end_worker, with_mute_scheduler
 from tidalign.cluster.settings import settings
 from tidalign.cluster.slurm.allocation import Allocation, started
@@ -49,10 +49,11 @@ class WorkerPlace:
     pid: int
 
 
-@dataclass(frozen=True)
+@dataclass
 class Workers:
     """Live workers. `wanted`: how many there should be, None where someone else decides; `local`: the processes of this machine, if they are ours.
 
+    connect: gives another client of the scheduler; None: there is no other.
     trials: of workers that join; said: what they came to, by worker. places: where each worker is, or was.
     crews: what `crew` is to say of workers, where they are not all of one kind.
     tried: whether workers that join, or start again, are tried before they get a task: those of somebody else, and those with GPUs, which may fail for good.
@@ -61,6 +62,7 @@ class Workers:
     client: Any
     local: Any | None
     wanted: int | None
+    connect: Callable[[], Any] | None = None
     tried: bool = True
     trials: list[Trial] = field(default_factory=list)
     said: dict[str, str | None] = field(default_factory=dict)
@@ -206,8 +208,10 @@ def start(
         if isinstance(scheduler, Allocation):
             scheduler = stack.enter_context(started(scheduler, folder, modules))
         if scheduler:
-            workers = Workers(stack.enter_context(connected(scheduler)), None, None)
-            for worker, trouble in workers.undergo(partial(unfit, workers.client)).items():
+            connect = partial(lambda address: stack.enter_context(connected(address)), scheduler)
+            workers = Workers(connect(), None, None, connect)
+            see_workers(workers.client, scheduler)
+            for worker, trouble in workers.undergo(lambda joined: unfit(workers.client, joined)).items():
                 raise NoWorkers(f"worker {worker} {trouble}")
         else:
             workers = stack.enter_context(_here(len(gpus) + cores_beside if gpus else count or cores(), gpus, modules))

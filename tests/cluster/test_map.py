@@ -3,6 +3,7 @@
 import logging
 import os
 import signal
+import socket
 import sys
 import time
 from collections import Counter
@@ -220,6 +221,42 @@ def test_the_scheduler_comes_back(external: Any, monkeypatch: pytest.MonkeyPatch
     with start(scheduler=external.address) as workers:
         run_on(workers, [Task(f"t{i}", square, (i, 0.05)) for i in range(40)], seen, Stop())
     assert seen.results == {f"t{i}": i * i for i in range(40)}
+
+
+def test_a_scheduler_whose_place_another_takes_for_a_while_comes_back(external: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dask's client waits for ever for the greeting of what takes its connection and says nothing: another one goes on."""
+    again: list[Any] = []
+
+    def restart() -> None:
+        if again:
+            return
+        external.scheduler.kill()
+        external.scheduler.wait()
+        with socket.socket() as listener:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(("127.0.0.1", external.port))
+            listener.listen()
+            listener.settimeout(2.0)
+            while True:  # the client, and workers of the old scheduler
+                try:
+                    again.append(listener.accept()[0])
+                except TimeoutError:
+                    if workers.client.status == "connecting" and again:
+                        break
+        external.restart()
+        external.worker()
+
+    seen = Recorded(on_done=restart)
+    monkeypatch.setattr(others, "CONNECT_TIMEOUT", PATIENCE)
+    monkeypatch.setattr(mapping, "LOST_SECONDS", 3.0)
+    with start(scheduler=external.address) as workers:
+        first = workers.client
+        run_on(workers, [Task(f"t{i}", square, (i, 0.05)) for i in range(40)], seen, Stop())
+        assert workers.client is not first and first.status == "connecting"
+        for connection in again:
+            connection.close()
+    assert seen.results == {f"t{i}": i * i for i in range(40)}
+    assert {lost["why"] for lost in seen.lost} <= {"the scheduler went away", "the workers that it was for left"}
 
 
 def test_workers_die_with_their_client(tmp_path: Path) -> None:

@@ -132,6 +132,16 @@ def test_no_scheduler_there(monkeypatch: pytest.MonkeyPatch) -> None:
         pass
 
 
+def test_what_listens_there_is_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(others, "CONNECT_TIMEOUT", 0.5)
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
+        with pytest.raises(NoWorkers, match=r"no Dask scheduler answers there \(what listens there said nothing for 1 s\)"), start(scheduler=address):
+            pass
+
+
 def test_a_scheduler_without_workers(external_alone: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     wait = others.Client.wait_for_workers
     monkeypatch.setattr(others.Client, "wait_for_workers", lambda client, count, timeout: wait(client, count, timeout / 30))
