@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -20,6 +21,7 @@ from ending import wait_until
 
 from tidalign.cluster.errors import NoWorkers, Stopped
 from tidalign.cluster.stop import Stop
+from tidalign.cluster.task import cores
 from tidalign.pipeline.device import CPU
 from tidalign.pipeline.errors import Damaged, InputError, ManifestMismatch, MissingInput
 from tidalign.pipeline.genome import plan
@@ -286,6 +288,24 @@ def test_workers_that_have_nothing_else_work_ahead(tmp_path: Path, flies: Any, a
     expected = [row for row in answers["exact"][1].to_pylist() if (row["query_name"], row["strand"]) == ("0_3210101", "-")]
     assert GenomeResults(tmp_path / "run").to_table().to_pylist() == expected
     assert [*(tmp_path / "run" / "stages").iterdir()] == []
+
+
+@pytest.mark.skipif(cores() < 2, reason="one core")
+def test_without_workers_threads_do_tiles_at_once(tmp_path: Path, flies: Any, answers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However small the files are; each of two waits until another has begun."""
+    together = threading.Barrier(2, timeout=60)
+
+    def perform(*arguments: Any) -> Any:
+        if len(seen) < 2:
+            seen.append(threading.get_ident())
+            together.wait()
+        return genome_tasks.perform(*arguments)
+
+    seen: list[int] = []
+    monkeypatch.setattr(genome_tiles, "perform", perform)
+    report = drive(str(tmp_path / "run"), *flies)
+    assert report.workers == 0 and len(set(seen)) == 2
+    assert GenomeResults(tmp_path / "run").to_table() == answers["exact"][1]
 
 
 def test_a_unit_that_kills_its_worker_is_given_up(tmp_path: Path, flies: Any, answers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
