@@ -91,16 +91,15 @@ def kernel(queries: list[bytes], database: list[bytes], scoring: Substitution, r
 
 def whole(folder: Path, scoring: list[str], peer: list[str], rounds: int) -> tuple[dict[str, Any], int]:
     """Measure CPU seconds and seconds of the commands, the best; and count the queries in which their best hits agree."""
-    alone = (
-        "import sys; from tidalign.workflows.run.search.run import Search; Search.small_work = 1e9; from tidalign.workflows.cli import main; sys.exit(main())"
-    )
-    binary = [sys.executable, "-P", "-c", alone]
+    binary = [sys.executable, "-P", "-m", "tidalign.workflows"]
     best_of: dict[str, Any] = {}
     first: dict[str, dict[str, str]] = {}
     for _ in range(rounds):
         out = folder / "out.m8"
         shutil.rmtree(folder / "out.m8.run", ignore_errors=True)
-        ours = command([*binary, "search", str(folder / "q.fa"), str(folder / "d.fa"), "-o", str(out), "--top", str(TOP), "--quiet", *scoring])
+        ours = command(
+            [*binary, "search", str(folder / "q.fa"), str(folder / "d.fa"), "-o", str(out), "--top", str(TOP), "--quiet", "--threads", "1", *scoring]
+        )
         theirs = command(
             ["ssearch36", "-T", "1", "-m", "8", "-q", "-b", str(TOP), "-d", str(TOP), "-E", "10", *peer, str(folder / "q.fa"), str(folder / "d.fa")]
         )

@@ -31,6 +31,7 @@ class Forecast:
     what: counts for people, by name. read: seconds of one core to read the input; readers: how many can do so at once.
     tasks: [(seconds of one core, how many such)]. gpu: seconds of one GPU for all tasks, by the rates of each that is known; host: seconds of one core beside
     it. export: seconds of one core. bytes: in, out, disk (most at a time) and memory of a process. sample: what was looked at. core: rates of one.
+    threads: tasks that one process does at a time, without workers.
     """
 
     what: Mapping[str, float]
@@ -43,9 +44,10 @@ class Forecast:
     bytes: Mapping[str, float]
     sample: str
     core: Rates
+    threads: int = 1
 
     def sooner(self, cores: int, share: float = 1.0) -> int:
-        """Choose how many workers, none or one a core, have a share of the work done sooner."""
+        """Choose how many workers, none or one a core, have a share of the work done sooner than one core."""
         start = self.core.of("start", {"workers": 1.0})
         return cores if start + share * makespan(self.tasks, cores) < share * self.work else 0
 
@@ -71,13 +73,13 @@ class Forecast:
 
     def stages(self, workers: int) -> dict[str, float]:
         """Give the seconds of each stage with so many workers; 0: this process alone."""
-        read = self.read / max(1, min(workers, self.readers))
+        read = self.read / max(1, min(workers or self.threads, self.readers))
         start = max(0.0, self.core.of("start", {"workers": 1.0}) - read) if workers else 0.0
-        return {"read": read, "start": start, "work": makespan(self.tasks, max(1, workers))}
+        return {"read": read, "start": start, "work": makespan(self.tasks, workers or self.threads)}
 
     def seconds(self, workers: int) -> float:
         """Give the seconds of the whole command on cores: with so many workers, or 0 for this process alone."""
-        return self.core.of("start", {"command": 1.0}) + sum(self.stages(workers).values()) + self.export
+        return self.core.of("start", {"command": 1.0}) + sum(self.stages(workers).values()) + self.export / self.threads
 
     def seconds_on(self, gpu: Rates, gpus: int, cores: int) -> float:
         """Give the seconds of the whole command on so many GPUs of a host with so many cores: reading, then what is slower of kernels and what goes on around
@@ -85,7 +87,7 @@ class Forecast:
         start = self.core.of("start", {"command": 1.0}) + gpu.of("start", {"device": 1.0})
         gpus = gpus if self.gpu[gpu] > HIRE_SECONDS else 1
         read = max(self.read / max(1, min(cores, self.readers)), GPU_WORKERS if gpus > 1 else 0.0)
-        return start + read + max(self.gpu[gpu] / gpus, self.host / cores) + self.export
+        return start + read + max(self.gpu[gpu] / gpus, self.host / cores) + self.export / cores
 
 
 def makespan(tasks: Sequence[tuple[float, int]], workers: int) -> float:
@@ -107,8 +109,7 @@ def table(forecast: Forecast, cores: int) -> list[tuple[str, str]]:
         (f"bytes {name.replace('_', ' ')}" if name in ("in", "out") else name.replace("_", " "), _bytes(value) if value else UNSEEN)
         for name, value in forecast.bytes.items()
     ]
-    stages = forecast.stages(0)
-    lines += [("core seconds", f"reading {stages['read']:.1f}, work {forecast.work:.1f}, writing the output {forecast.export:.1f}")]
+    lines += [("core seconds", f"reading {forecast.read:.1f}, work {forecast.work:.1f}, writing the output {forecast.export:.1f}")]
     lines += [(_crew(count), duration(forecast.seconds(count))) for count in sorted({0, 1, cores})]
     for gpu in forecast.gpu:
         of = f"{gpu.device}{' (stored figures, not of this machine)' if is_stored(gpu) else ''}"

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tidalign.cluster.task import cores
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.genome.input.actions import Specifier
 from tidalign.pipeline.genome.input.index import check
-from tidalign.pipeline.genome.input.sides import read_roles_of
+from tidalign.pipeline.genome.input.sides import READERS, read_roles_of
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair, identity
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import plan_tiles, unit_of
@@ -57,6 +58,7 @@ def forecast(source: GenomeSource, parameters: GenomeParameters) -> Forecast:
         },
         sample=f"windows of {len(jobs)} of {len(sizes)} pairs of genomes",
         core=core,
+        threads=min(READERS, cores()),
     )
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from tidalign.cluster.task import cores
 from tidalign.pipeline.pairs.aligner import aligner_of, work
 from tidalign.pipeline.pairs.input.index import BLOCK_BASES, BLOCK_PAIRS
 from tidalign.pipeline.pairs.input.read import PairSource
@@ -50,6 +51,7 @@ def forecast(source: PairSource, parameters: Any, *, text: bool = False, letters
         },
         sample=f"{len(at):,} of {'' if begin.whole else 'about '}{begin.pairs:,.0f} pairs{'' if begin.whole else ', from the begin of the input'}",
         core=core,
+        threads=cores(),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from tidalign.cluster.task import cores
 from tidalign.pipeline.device import Device
 from tidalign.pipeline.files.sniff import Input
 from tidalign.pipeline.search.database import SLICE_BYTES
@@ -55,6 +56,7 @@ def forecast(queries: Input, database: Input, parameters: SearchParameters) -> F
         },
         sample="the lengths of both sides, by the begin of each file",
         core=core,
+        threads=cores(),
     )
 
 

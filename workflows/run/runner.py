@@ -62,7 +62,9 @@ class RunKind(ABC, Generic[M, T, R]):
     working_threads, gpu_tasks = 1, TASKS_OF_A_GPU
     """Tasks that this process has at a time where it does all of it, on cores and with a GPU."""
     small_work: float
-    """Estimated seconds of each of these threads below which it does."""
+    """Estimated seconds of each of these threads up to which it does."""
+    compiles_first = True
+    """Whether what tasks of this process run on cores is compiled before them; else they compile what they come to."""
     hire_seconds = HIRE_SECONDS
     """Estimated seconds of one GPU from which on others are hired for, where this process has begun with the first."""
     forecast_from: float
@@ -264,13 +266,14 @@ def _work(crew: Crew, kind: RunKind[M, T, R], tracker: T, stop: Stop, resources:
     else:
         several = bool(resources.workers)
         if resources.workers is None:
-            several = bool(forecast.sooner(cores(), share)) if forecast else tracker.work() > kind.small_work * kind.working_threads
+            seconds = share * forecast.work if forecast else tracker.work()
+            several = seconds > kind.small_work * min(kind.working_threads, cores()) and (not forecast or bool(forecast.sooner(cores(), share)))
     # A claim left behind may be of what kills its process: not this one again.
     wanted = bool(resources.scheduler) or tracker.claims or several
     with crew.timed("start"):
         if wanted:
             crew.begin_to_hire()
-        if (kind.compiles(gpus) or gpus.cores) and (wanted or kind.working_threads > 1):  # a genome's few tasks here compile what they come to
+        if (kind.compiles(gpus) or gpus.cores) and (wanted or kind.compiles_first):
             kind.compile(tracker)
         if wanted:
             crew.hire(needed=shared == 1 or gpus.apart or tracker.claims)

@@ -31,6 +31,9 @@ from tidalign.pipeline.genome.input.source import INDEX, STANDARD_INPUT, index_a
 from tidalign.pipeline.genome.input.twobit import is_twobit
 from tidalign.pipeline.store.files import lasts, nearest, read_json, write_json, writing_error
 
+READERS = 4
+"""Most files that threads of one process read at a time."""
+
 IN_A_FOLDER = 1000
 """Sides that one folder can have."""
 

@@ -45,9 +45,11 @@ def test_seconds_of_a_command() -> None:
     assert one.seconds(0) == 0.5 + 4 + 12 + 0.25
     assert one.seconds(2) == 0.5 + 2 + 6 + 0.25, "workers start while the input is read"
     assert forecast(read=0.5).seconds(2) == 0.5 + 0.25 + 0.75 + 6 + 0.25, "which is waited for where that is sooner done"
-    assert one.seconds_on(H200, 1, 4) == one.seconds_on(H200, 2, 4) == 2.5 + 2 + 6 + 0.25, "one does what little there is"
-    assert forecast(gpu={H200: 12.0}, read=2.0).seconds_on(H200, 2, 4) == 2.5 + 2 + 6 + 0.25, "workers take two seconds to start"
-    assert forecast(host=40.0).seconds_on(H200, 4, 2) == 2.5 + 2 + 20 + 0.25, "cores that write may be what is waited for"
+    assert forecast(threads=2).seconds(0) == 0.5 + 2 + 6 + 0.125, "one process has threads"
+    assert forecast(threads=2).seconds(1) == 0.5 + 4 + 12 + 0.125, "rows are written by this process"
+    assert one.seconds_on(H200, 1, 4) == one.seconds_on(H200, 2, 4) == 2.5 + 2 + 6 + 0.0625, "one does what little there is"
+    assert forecast(gpu={H200: 12.0}, read=2.0).seconds_on(H200, 2, 4) == 2.5 + 2 + 6 + 0.0625, "workers take two seconds to start"
+    assert forecast(host=40.0).seconds_on(H200, 4, 2) == 2.5 + 2 + 20 + 0.125, "cores that write may be what is waited for"
 
 
 def test_workers_are_worth_their_start_or_not() -> None:
@@ -61,6 +63,7 @@ def test_a_prediction_of_what_is_left() -> None:
     assert forecast(read=2.0).predicted(["H200", "H200"], 2, 1.0) == {"read": 1.0, "start": 1.0, "work": 3.0}, "workers with GPUs take two seconds to start"
     assert forecast().predicted(["H200"], 0, 1.0) == {"read": 4.0, "start": 0.0, "work": 6.0}, "this process has its own"
     assert forecast().predicted(["another"], 2, 1.0) is None
+    assert forecast(threads=4).predicted(None, 0, 0.5) == {"read": 2.0, "start": 0.0, "work": 1.5}
 
 
 def test_a_table_and_json_say_the_same() -> None:

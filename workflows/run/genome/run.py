@@ -14,7 +14,7 @@ from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 from tidalign.kernels.runtime.precompile import Lists
 from tidalign.pipeline.genome.input.folders import folders
 from tidalign.pipeline.genome.input.jobs import begun_with
-from tidalign.pipeline.genome.input.sides import IN_A_FOLDER, Side, check_piped, folder_records, load_side, read_sides
+from tidalign.pipeline.genome.input.sides import IN_A_FOLDER, READERS, Side, check_piped, folder_records, load_side, read_sides
 from tidalign.pipeline.genome.input.source import GenomeSource, piped
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import Check, GenomeManifest, read_manifest, write_manifest
@@ -23,7 +23,7 @@ from tidalign.pipeline.genome.units import warm_up
 from tidalign.pipeline.store import layout, parts, rundir
 from tidalign.workflows.run import runner
 from tidalign.workflows.run.crew import Crew, Readers
-from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources
+from tidalign.workflows.run.devices import DEFAULT, FEW_CORES, FEW_SECONDS, Gpus, Resources
 from tidalign.workflows.run.genome.tasks import heeding
 from tidalign.workflows.run.genome.tiles import Tiles
 from tidalign.workflows.run.report import Report
@@ -36,10 +36,6 @@ if TYPE_CHECKING:
 
 SMALL_INPUT = 64_000_000
 """Bytes of input files below which this process reads them itself: starting workers takes a second or two."""
-
-FEW_CORES = 4
-"""Cores up to which threads of this process are done sooner than workers, each of which loads the genomes, and indexes them, for itself: two cores do six jobs
-of bacteria and yeast in 15.3 s, where two workers take 17.6."""
 
 SHARED_BY, SHARED_WORK, SHARED_LETTERS = 2, 10.0, 1 << 26
 """Processes that share a GPU, from so many estimated seconds of each GPU on and where no side has more letters: threads make rows, and walk, while the GPU is
@@ -72,8 +68,9 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
     module = heeding.__module__
     report = GenomeReport
     patient = False  # a walk can last for hours, and has checkpoints
-    reading_threads = 4
-    small_work = 30.0 * cores() if cores() <= FEW_CORES else 5.0
+    reading_threads = READERS
+    working_threads, small_work = (cores(), FEW_SECONDS) if cores() <= FEW_CORES else (1, 5.0)
+    compiles_first = False  # they are few, and of several stages
     forecast_from = 60.0
 
     def __init__(self, source: GenomeSource, parameters: GenomeParameters, check: Check | None = None, shard: Shard | None = None) -> None:

@@ -25,7 +25,7 @@ from tidalign.pipeline.store.parts import all_parts, gaps, part_path, read_part
 from tidalign.pipeline.text import cuts
 from tidalign.workflows.run import runner
 from tidalign.workflows.run.crew import Crew, Readers
-from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources
+from tidalign.workflows.run.devices import DEFAULT, FEW_CORES, FEW_SECONDS, Gpus, Resources
 from tidalign.workflows.run.report import Report
 from tidalign.workflows.run.runner import Meanwhile, RunKind
 from tidalign.workflows.run.search.tasks import SECONDS_PER_CELL, QueryRange, isolate_range, patience, search_ranges, warm_up
@@ -200,7 +200,7 @@ class Search(RunKind[SearchManifest, Searching, SearchReport]):
     module = search_ranges.__module__
     report = SearchReport
     reading_threads = 1
-    small_work = 3.0
+    working_threads, small_work = cores(), FEW_SECONDS if cores() <= FEW_CORES else 3.0
     forecast_from = 3.0
 
     def __init__(self, source: SearchSource, parameters: SearchParameters, check: Check | None = None, shard: Shard | None = None) -> None:
@@ -215,6 +215,9 @@ class Search(RunKind[SearchManifest, Searching, SearchReport]):
 
     def readers(self, resources: Resources, gpus: Gpus) -> Readers:
         return "here"
+
+    def threads(self, resources: Resources, readers: Readers, gpus: Gpus) -> tuple[int, int]:
+        return cores(), 0
 
     def read(self, crew: Crew, told: OnProgress, readers: Readers, meanwhile: Meanwhile | None) -> SearchManifest:
         return packed(crew.directory, self._source.queries, self._source.database, told, self._check, min(READERS, cores()))

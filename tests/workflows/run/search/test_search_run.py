@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import shutil
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import search_chaos
 from search_chaos import drive, expected, simulate
 
 import tidalign
+from tidalign.cluster.task import cores
 from tidalign.pipeline.device import GPU
 from tidalign.pipeline.errors import Damaged, InputError, ManifestMismatch, MissingInput
 from tidalign.pipeline.files.sniff import sniff
@@ -64,6 +66,29 @@ def test_in_this_process(tmp_path: Path, inputs: list[str], answer: Any) -> None
     steps = [step for step in told if step[0] == "search"]
     assert steps == sorted(steps, key=lambda step: step[1]) and steps[-1][1] == steps[-1][2]
     assert {stage for stage, *_ in told} == {"database", "queries", "search", "work"}
+
+
+@pytest.mark.skipif(cores() < 2, reason="one core")
+def test_in_this_process_threads_search_at_once(tmp_path: Path, inputs: list[str], answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of two tasks waits until another has begun."""
+    together, seen = threading.Barrier(2, timeout=60), []
+
+    def search(*arguments: Any) -> float:
+        if len(seen) < 2:
+            seen.append(threading.get_ident())
+            together.wait()
+        return search_ranges(*arguments)
+
+    monkeypatch.setattr(searches, "search_ranges", search)
+    assert drive(str(tmp_path), *inputs).to_table().equals(answer)
+    assert len(set(seen)) == 2 and report(tmp_path)["workers"] == 0
+
+
+@pytest.mark.parametrize("seconds", [0.0, 30.0])
+def test_workers_are_hired_for_what_threads_would_be_at_for_long(seconds: float, tmp_path: Path, inputs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searches.Search, "small_work", seconds)
+    drive(str(tmp_path), *inputs)
+    assert report(tmp_path)["workers"] == (0 if seconds else cores())
 
 
 @pytest.mark.parametrize("workers", [1, 2])
