@@ -27,7 +27,7 @@ HIT_BYTES = 100.0
 
 ALPHABETS = {"dna": (b"ACGT", "match:2,mismatch:-4,gap:4,2"), "protein": (b"ARNDCQEGHILKMFPSTWYV", "blosum62,gap:11,1")}
 
-SIZES = ((4, 300, 300, 1500), (16, 300, 100, 300), (2, 1200, 150, 1200))
+SIZES = ((2, 300, 4000, 700), (16, 300, 100, 300), (1, 1200, 2000, 700))
 """Queries, their letters, sequences of the database and theirs: of a core; a GPU has `GPU_TIMES` as many of both."""
 
 GPU_TIMES = 16
