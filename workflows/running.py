@@ -116,7 +116,7 @@ class Command:
     ) -> None:
         """Remove the run directory of an output that is whole, make the page of one that stays, and say what was done, in what time and where it is.
 
-        rate: what is told of so many seconds. where: the output's name, if it is another.
+        rate: what is told of so many seconds, those of earlier calls too. where: the output's name, if it is another.
         """
         output = self.args.output
         report = rundir.read_report(str(self.run))
@@ -128,10 +128,10 @@ class Command:
             show(results)
         if self.args.quiet:
             return
-        seconds = time.monotonic() - self.began
+        seconds, earlier = time.monotonic() - self.began, max(0.0, report["total_seconds"] - report["seconds"])
         compiled = COMPILING.seconds - self.compiled
         said = self._beside_estimate(report) if compiled < COMPILED_SECONDS else f", {compiled:.1f} of them compiling for this machine"
-        took = "the run was finished already" if self.finished else f"{seconds:.1f} s{said}{rate(seconds)} on {device_of(report)}"
+        took = "the run was finished already" if self.finished else f"{seconds:.1f} s{said}{rate(seconds + earlier)} on {device_of(report)}"
         kept = f"; the run directory is kept: {self.run}" if beside and self.run.exists() else ""
         say(f"{what}: {by_status(statuses, none)}; {took}; {where or ('standard output' if output == STANDARD_OUTPUT else output)}{kept}")
 

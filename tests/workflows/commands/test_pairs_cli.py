@@ -1,5 +1,7 @@
 """`tidalign pairs`: names that an output cannot hold."""
 
+import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tidalign.pipeline.errors import CannotWrite
 from tidalign.workflows.run import runner
+from tidalign.workflows.run.pairs import alignment
 from tidalign.workflows.status import Exit
 
 
@@ -59,3 +63,18 @@ def test_a_run_that_was_partitioned_before_is_looked_at_too(tmp_path: Path, comm
     answer = command("pairs", *files, "-o", tmp_path / "out.sam", "--device", "cpu")
     assert answer.returncode == Exit.BAD_INPUT and "q.fa: record 2" in answer.stderr
     assert not list((tmp_path / "out.sam.run" / "parts").iterdir())
+
+
+def test_the_rate_of_a_run_in_several_calls_is_that_of_all(tmp_path: Path, command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"r{number}" for number in range(300)]
+    words = ("pairs", write(tmp_path, "q.fa", names), write(tmp_path, "t.fa", names), "-o", tmp_path / "run", "--device", "cpu", "--workers", "0")
+
+    def fail(*_: Any) -> None:
+        time.sleep(2)
+        raise CannotWrite("there is no room")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(alignment, "align_ranges", fail)
+        assert command(*words).returncode == Exit.CANNOT_WRITE
+    found = re.search(r"([\d,]+) pairs/s", command(*words).stderr)
+    assert found and 1 <= float(found[1].replace(",", "")) <= 150
