@@ -6,7 +6,7 @@ which of the tasks assigned to a dead worker was at fault (most had not even beg
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import asdict
 from itertools import islice
@@ -17,7 +17,7 @@ from distributed.scheduler import KilledWorker, NoValidWorkerError, NoWorkerErro
 from tidalign.cluster.backlog import Backlog
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.flight import Flight
-from tidalign.cluster.others import CONNECT_TIMEOUT
+from tidalign.cluster.others import Seeking
 from tidalign.cluster.share import Crew, Share, fastest_first
 from tidalign.cluster.start import Workers
 from tidalign.cluster.stop import Stop
@@ -34,9 +34,6 @@ longer to start them than whoever asks has patience."""
 SILENCE_FACTOR = 10.0
 """How much longer than its patience a task may say nothing while its worker uses little CPU time: on a busy machine it gets little, and one that
 sleeps uses none. The worker's process does more than the task, so the two are not told apart by CPU time alone."""
-
-LOST_SECONDS = 2 * CONNECT_TIMEOUT
-"""Seconds without a scheduler after which the client that looks for it is given up: it closes by itself where nobody listens."""
 
 DESERTED_SECONDS = 300.0
 """Seconds without a single worker after which the run gives up; it can be resumed."""
@@ -73,7 +70,8 @@ class _Run:
         self.beside.wake = self.wake.set
         self.fit: dict[str, int] = {}
         """Threads of each worker that may have tasks."""
-        self.full_at = self.alive_at = self.connected_at = time.monotonic()
+        self.full_at = self.alive_at = time.monotonic()
+        self.seeking = Seeking(workers.connect) if workers.connect else None
         self.asked = 0
 
     def loop(self) -> None:
@@ -214,13 +212,11 @@ class _Run:
         now = time.monotonic()
         before, self.fit = len(self.fit), {}
         client = self.workers.client
+        if self.seeking and (client := self.seeking.look(client)) is not self.workers.client:
+            self._go_on(client)
         if client.status == "closed":
             raise ClusterLost("the scheduler went away and did not come back; run the same command again to resume")
-        if client.status != "running" and self.workers.connect and now - self.connected_at > LOST_SECONDS:
-            self._reconnect(self.workers.connect)
-            client = self.workers.client
         if client.status == "running":
-            self.connected_at = now
             with suppress(OSError):
                 self.fit = self.workers.fit()
                 self.workers.learn(self.fit)
@@ -249,13 +245,9 @@ class _Run:
             local.scale(wanted)
             self.full_at, self.asked = now, self.asked + 1
 
-    def _reconnect(self, connect: Callable[[], Any]) -> None:
-        """Go on with another client of the scheduler: Dask's own stays as it is where whoever took its connection says nothing, or where it met a fault."""
-        try:
-            self.workers.client = connect()
-        except NoWorkers as error:
-            raise ClusterLost(f"{error}; run the same command again to resume") from error
-        self.backlog = Backlog(self.workers.client)
+    def _go_on(self, client: Any) -> None:
+        """Go on with another client of the scheduler."""
+        self.workers.client, self.backlog = client, Backlog(client)
         for key in list(self.flights):
             self._lost(key, False, "the scheduler went away")
 

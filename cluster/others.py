@@ -4,7 +4,8 @@ import hashlib
 import platform
 import socket
 import threading
-from collections.abc import Collection, Iterator
+import time
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager, suppress
 from importlib.metadata import version
@@ -19,6 +20,9 @@ from tidalign.cluster.given import KnownAddress
 
 CONNECT_TIMEOUT = 30.0
 """Seconds to reach a scheduler, at the start or again after it went away, and for its first worker to appear."""
+
+LOST_SECONDS = 2 * CONNECT_TIMEOUT
+"""Seconds without a scheduler after which the client that looks for it is given up: it closes by itself where nobody listens."""
 
 CLOSE_TIMEOUT = 20.0
 """Seconds that closing may take before worker processes are killed; results are on disk by then."""
@@ -55,21 +59,50 @@ def see_workers(client: Any, address: str) -> None:
             raise NoWorkers(f"{address}: the scheduler has no workers; start some with `dask worker {address} --nthreads 1`") from error
 
 
-def _client(address: str, **security: Any) -> Any:
-    """Make a client, in a thread that is left where it does not come back: Dask waits for ever for a word of what takes its connection."""
+def begun(call: Callable[[], Any]) -> "Future[Any]":
+    """Begin a call in a thread that may be left behind."""
     made: Future[Any] = Future()
 
     def make() -> None:
         try:
-            made.set_result(cast("Any", Client)(address, timeout=CONNECT_TIMEOUT, set_as_default=False, **security))
+            made.set_result(call())
         except BaseException as error:
             made.set_exception(error)
 
     threading.Thread(target=make, daemon=True).start()
+    return made
+
+
+def _client(address: str, **security: Any) -> Any:
+    """Make a client in bounded time: Dask waits for ever for a word of what takes its connection."""
     try:
-        return made.result(2 * CONNECT_TIMEOUT)
+        return begun(lambda: cast("Any", Client)(address, timeout=CONNECT_TIMEOUT, set_as_default=False, **security)).result(2 * CONNECT_TIMEOUT)
     except TimeoutError as error:
         raise OSError(f"what listens there said nothing for {2 * CONNECT_TIMEOUT:.0f} s") from error
+
+
+class Seeking:
+    """Finds a scheduler again whose client has been neither connected nor closed for `LOST_SECONDS`, as Dask's stays where whoever took its connection says
+    nothing, or where it met a fault. connect: gives another client."""
+
+    def __init__(self, connect: Callable[[], Any]) -> None:
+        self._connect, self._since = connect, 0.0
+        self._coming: Future[Any] | None = None
+
+    def look(self, client: Any) -> Any:
+        """Give the client, or another one once that is there. ClusterLost where the scheduler does not answer."""
+        if client.status in ("running", "closed"):
+            self._since, self._coming = 0.0, None
+            return client
+        self._since = self._since or time.monotonic()
+        if not self._coming and time.monotonic() - self._since > LOST_SECONDS:
+            self._coming = begun(self._connect)
+        if not (self._coming and self._coming.done()):
+            return client
+        try:
+            return self._coming.result()
+        except NoWorkers as error:
+            raise ClusterLost("the scheduler went away and did not come back; run the same command again to resume") from error
 
 
 def _listens(address: str) -> bool:

@@ -201,7 +201,7 @@ THREAD = "tasks"
 
 
 class Threads:
-    """Runs tasks in threads of this process; closing it waits for those that run, but after an interrupt, as it may be a pipe that they wait for, or Hangs.
+    """Runs tasks in threads of this process; closing it waits for those that run, but after Hangs, a stop whose time is over, or an interrupt: of a pipe, say.
 
     room: tells how many tasks of each kind it may run at a time; asked whenever there is something to give out. watch: called now and then with the tasks that
     run; may raise Hangs. wake: called in any thread when a task has ended.
@@ -220,7 +220,7 @@ class Threads:
     def __exit__(self, kind: type[BaseException] | None, *more: object) -> None:
         for _ in self._threads:
             self._given.put(None)
-        for thread in self._threads if kind not in (KeyboardInterrupt, Hangs) else ():
+        for thread in () if kind in (KeyboardInterrupt, Hangs) or (kind is Stopped and self._running) else self._threads:
             thread.join()  # a script that ends while one lets go of a table ends it amid Arrow's code, which aborts the process
 
     def _serve(self) -> None:
@@ -243,7 +243,7 @@ class Threads:
         while queue or self._running:
             if stop.number is None:
                 self.feed(queue)
-            elif not self._running:
+            elif not self._running or stop.at_once():
                 raise Stopped(stop.number)
             coming = others()
             wait([*self._running, *([coming] if coming else [])], PULSE_SECONDS, FIRST_COMPLETED)

@@ -81,7 +81,7 @@ class Memory:
     def __init__(self) -> None:
         self.work = np.zeros(SLOTS, np.int64)
         self.spare = np.zeros(SLOTS, np.int64)
-        finalize(self, _free, self.work, self.spare)
+        finalize(self, _free, self.work, self.spare).atexit = False  # a thread that is left behind goes on until the process has ended
 
     def free(self) -> None:
         """Give everything back, whatever state it is in."""

@@ -222,6 +222,27 @@ def test_an_interrupt_does_not_wait_for_a_thread_that_waits_for_ever() -> None:
     assert ended.wait(600)
 
 
+def test_a_stop_whose_time_is_over_does_not_wait_for_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SIGTERM leaves a task that takes longer than it gives behind; Ctrl-C of a run that is patient waits for it."""
+    monkeypatch.setattr(stopping, "GRACE_SECONDS", 0.5)
+    let = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        stop, seen = Stop(), Recorded()
+        let.clear()
+
+        def ask(stop: Stop = stop, number: int = number) -> bool:
+            stop.ask(number)
+            if number == signal.SIGINT:
+                threading.Timer(2, let.set).start()
+            return let.wait(600)
+
+        with pytest.raises(Stopped), Threads(lambda: {"work": 1}) as threads:
+            threads.run(Queue([Task("long", ask, ()), Task("never", divmod, (1, 1))]), seen, stop)
+        assert [key for key, _ in seen.results] == ([] if number == signal.SIGTERM else ["long"])
+        assert let.is_set() == (number == signal.SIGINT)
+        let.set()
+
+
 def test_no_thread_is_left_that_the_end_of_a_script_would_meet() -> None:
     before = set(threading.enumerate())
     with Threads(lambda: {"work": 2}) as threads:

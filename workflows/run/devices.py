@@ -19,9 +19,9 @@ ASKED_CPU = "--device cpu"
 WORTH_A_GPU = 1e9
 """Estimated work of a call in this process (`Aligner.work`) from which on a GPU is worth its start, a second or two: about ten seconds of a core."""
 
-FEW_CORES, FEW_SECONDS = 4, 30.0
-"""Cores up to which threads of this process have done work of so many seconds of each sooner than workers, each of which loads, and indexes, all that it needs
-for itself: two cores do six jobs of bacteria and yeast in 15.3 s, where workers take 17.6, and search 60 proteins in 20,000 in 10.4 s, where they take 12.3."""
+FEW_CORES, FEW_SECONDS = 4, 15.0
+"""Cores up to which threads of this process do work of so many seconds of each: they begin at once, and share what each worker loads for itself. Two cores
+search 60 proteins in 20,000 in 10.4 s, where workers take 12.3. What takes longer is worth workers, which what kills a process does not end."""
 
 
 @dataclass(frozen=True, slots=True)

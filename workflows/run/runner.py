@@ -277,8 +277,8 @@ def _work(crew: Crew, kind: RunKind[M, T, R], tracker: T, stop: Stop, resources:
             kind.compile(tracker)
         if wanted:
             crew.hire(needed=shared == 1 or gpus.apart or tracker.claims)
-    tracker.workers = 0 if gpus.device.takes_gpu else crew.size
-    tasks = tracker.ordered(tasks, crew.size)
+    tracker.workers, tracker.threads = (0, 1) if gpus.device.takes_gpu else (crew.size, crew.threads)
+    tasks = tracker.ordered(tasks, crew.size or tracker.threads)
     predicted = forecast.predicted(on, crew.size, share) if forecast else None
     if predicted:
         rundir.journal(crew.directory, "predicted", **predicted)

@@ -52,8 +52,8 @@ class Tracker(ABC, Generic[P]):
         self.parts: dict[str, list[parts.PartFile]] = {}
         self.claims = False
         """Whether some unfinished pieces were left behind by a process that died at them."""
-        self.workers = 0
-        """How many were hired to do the tasks; 0: this process does them, or processes with a GPU."""
+        self.workers, self.threads = 0, 1
+        """How many were hired to do the tasks; 0: this process does them, by so many threads, or processes with a GPU do."""
         self.made = 0.0
         """What this call has finished."""
         self.deaths = self.retries = self.rejected = 0
@@ -287,10 +287,10 @@ class Tracker(ABC, Generic[P]):
     def tell(self) -> None:
         with self._lock:
             begun = sum(sum(map(self.weight, self._running[task])) * at / (sum(map(self.amount, self._running[task])) or 1.0) for task, at in self._at.items())
-            done, total = (int(1000 * seconds / max(1, self.workers)) for seconds in (self._worked + begun, self._work))
+            done, total = (int(1000 * seconds / (self.workers or self.threads)) for seconds in (self._worked + begun, self._work))
             if self._at or self._worked:  # while workers are hired and kernels compiled, nothing is worked on
                 self._told("work", done, total)
-            self._told(self.stage, int(self.scale * (self._finished + sum(self._at.values()))), int(self.scale * self.total()))
+            self._told(self.stage, max(0, int(self.scale * (self._finished + sum(self._at.values())))), int(self.scale * self.total()))
 
 
 def _key(pieces: Sequence[Piece]) -> str:

@@ -1,9 +1,12 @@
 """Run the stages of a unit on a core: the target's words, the search for them, and anchors extended one by one."""
 
 import time
+from collections import defaultdict
 from collections.abc import Iterator
-from functools import cached_property, lru_cache
+from functools import cached_property
+from threading import Lock
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +27,9 @@ INSPECTED = 256
 
 FOUND_AT_ONCE, FOUND_SECONDS = 256, 1.0
 """Alignments that become rows at once, and seconds after which those that there are do."""
+
+Target = tuple[str, str, int, int | None]
+"""Directory, run, side and sequence of it."""
 
 
 class HostWords:
@@ -64,9 +70,22 @@ class HostWords:
             yield segments, places, int(queries[-1])
 
 
-@lru_cache(maxsize=1)
+_making: defaultdict[Target, Lock] = defaultdict(Lock)
+_used: WeakValueDictionary[Target, HostWords] = WeakValueDictionary()
+_last: list[HostWords] = []
+"""What the last unit used is kept for the next one; what others still use they keep."""
+
+
 def words(directory: str, run: str, side: int, sequence: int | None) -> HostWords:
-    """Index the words of a target side, or of one sequence of it, or map those of the side that an index has; kept for the next unit."""
+    """Index the words of a target side, or of one sequence of it, or map those of the side that an index has. Threads that ask for the same share them."""
+    target = (directory, run, side, sequence)
+    with _making[target]:
+        found = _used.get(target) or _words(*target)
+        _used[target], _last[:] = found, [found]
+    return found
+
+
+def _words(directory: str, run: str, side: int, sequence: int | None) -> HostWords:
     target, record = indexed(directory, run, side, sequence), read_manifest(directory).side(side)
     found = load(record, *target) if sequence is None and "index" in record else None
     return HostWords(found or build_index(*target))

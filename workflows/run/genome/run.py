@@ -89,6 +89,9 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
         # Where GPUs align, worker processes would have to be started for reading alone.
         return "threads" if here or (gpus.names and not resources.workers) else "workers"
 
+    def threads(self, resources: Resources, readers: Readers, gpus: Gpus) -> tuple[int, int]:
+        return min(self.reading_threads, cores()), 0
+
     def open(self, directory: str) -> None:
         if not rundir.exists(directory):
             self.begin(directory)

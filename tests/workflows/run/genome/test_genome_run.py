@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -293,10 +294,10 @@ def test_workers_that_have_nothing_else_work_ahead(tmp_path: Path, flies: Any, a
 @pytest.mark.skipif(cores() < 2, reason="one core")
 def test_without_workers_threads_do_tiles_at_once(tmp_path: Path, flies: Any, answers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """However small the files are; each of two waits until another has begun."""
-    together = threading.Barrier(2, timeout=60)
+    together, begun = threading.Barrier(2, timeout=600), count()
 
     def perform(*arguments: Any) -> Any:
-        if len(seen) < 2:
+        if next(begun) < 2:
             seen.append(threading.get_ident())
             together.wait()
         return genome_tasks.perform(*arguments)

@@ -6,6 +6,7 @@ import os
 import shutil
 import threading
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -71,10 +72,10 @@ def test_in_this_process(tmp_path: Path, inputs: list[str], answer: Any) -> None
 @pytest.mark.skipif(cores() < 2, reason="one core")
 def test_in_this_process_threads_search_at_once(tmp_path: Path, inputs: list[str], answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of two tasks waits until another has begun."""
-    together, seen = threading.Barrier(2, timeout=60), []
+    together, begun, seen = threading.Barrier(2, timeout=600), count(), []
 
     def search(*arguments: Any) -> float:
-        if len(seen) < 2:
+        if next(begun) < 2:
             seen.append(threading.get_ident())
             together.wait()
         return search_ranges(*arguments)
@@ -86,6 +87,7 @@ def test_in_this_process_threads_search_at_once(tmp_path: Path, inputs: list[str
 
 @pytest.mark.parametrize("seconds", [0.0, 30.0])
 def test_workers_are_hired_for_what_threads_would_be_at_for_long(seconds: float, tmp_path: Path, inputs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDALIGN_CORES", "2")
     monkeypatch.setattr(searches.Search, "small_work", seconds)
     drive(str(tmp_path), *inputs)
     assert report(tmp_path)["workers"] == (0 if seconds else cores())
