@@ -18,9 +18,10 @@ from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import MODES, GenomeParameters
 from tidalign.pipeline.genome.plan import GenomeManifest, strands, write_manifest
+from tidalign.pipeline.genome.stages import host
 from tidalign.pipeline.genome.stages.anchoring import find, schema_of
 from tidalign.pipeline.genome.stages.independent import extend
-from tidalign.pipeline.genome.stages.unit import HOST, Unit
+from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.walk.walk import walk
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import GENOMES
@@ -258,7 +259,7 @@ def _measured(place: str, device: Device) -> dict[str, tuple[Counts, float]]:
     unit, here = Unit(place, 0, 0, device), Unit(place, 0, 0)
     ((extended, _),) = _extended([_anchored(here, 0.0)], float("inf"))
     counts = {"seed": _counts(here), **extended}
-    HOST.words.cache_clear()  # type: ignore[attr-defined]
+    host.forget()
     times = []
     for step in (unit.words, lambda: _anchors(unit), lambda: _anchors(unit), lambda: [*walk(unit, _anchors(unit), lambda _: None, checkpoint=False)[0]]):
         began = clock()

@@ -85,6 +85,11 @@ def words(directory: str, run: str, side: int, sequence: int | None) -> HostWord
     return found
 
 
+def forget() -> None:
+    """Keep no words for the next unit."""
+    _last.clear()
+
+
 def _words(directory: str, run: str, side: int, sequence: int | None) -> HostWords:
     target, record = indexed(directory, run, side, sequence), read_manifest(directory).side(side)
     found = load(record, *target) if sequence is None and "index" in record else None

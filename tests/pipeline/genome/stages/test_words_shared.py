@@ -29,4 +29,6 @@ def test_threads_share_the_words_of_a_target_and_index_others_at_once(monkeypatc
     gc.collect()
     assert [key[2] for key in host._used if key[:2] == ("run", "of test")] == [last]
     assert host.words("run", "of test", last, None) is host._last[0]
-    host._last.clear()
+    host.forget()
+    gc.collect()
+    assert not [key for key in host._used if key[:2] == ("run", "of test")]
