@@ -91,7 +91,7 @@ class Searching(Tracker[QueryRange]):
 
     def missing(self) -> Iterable[QueryRange]:
         largest = max(each.letters for each in self.manifest.database.slices) * len(self.manifest.parameters.strands)  # ranges are the same in all slices
-        for number in range(len(self.manifest.database.slices)):  # tasks of one slice follow each other
+        for number in range(len(self.manifest.database.slices)):
             for queries in self.manifest.queries:
                 chunk = f"{queries.id}-d{number:05d}"
                 done = [(part.start, part.stop) for part in self.parts.get(chunk, [])]
@@ -140,6 +140,11 @@ class Searching(Tracker[QueryRange]):
 
     def weight(self, piece: QueryRange) -> float:
         return self.amount(piece) * SECONDS_PER_CELL
+
+    def order(self, pieces: Sequence[QueryRange]) -> float:
+        """Tell which task goes first: on cores those of one slice follow each other, as a process holds one; of these the longest."""
+        weight = super().order(pieces)
+        return weight if self.device.takes_gpu else weight / (1.0 + weight) - self.manifest.halves(pieces[0].chunk)[1]
 
     def patience(self, pieces: Sequence[QueryRange], device: Device) -> float:
         return patience(sum(map(self.amount, pieces)), HANG_SECONDS)

@@ -71,7 +71,7 @@ def search_ranges(directory: str, run: str, pieces: Sequence[QueryRange], device
     rows = [read_queries(directory, chunk).slice(start, stop - start) for chunk, start, stop in ranges]
     table, edges = pa.concat_tables(rows), np.cumsum([0, *map(len, rows)])
     _read(directory, run, numbers)
-    with DEVICES[device].turn():
+    with DEVICES[device].turn(), _LOADING:
         database = _loaded(directory, run, numbers, device)
     cells = table["length"].to_numpy() * float(sum(manifest.slice_of(each).letters for each in numbers) * len(manifest.parameters.strands))
     found: list[Any] = []
@@ -127,7 +127,7 @@ def _withdraw(piece: QueryRange) -> None:
         claims.remove(piece.claim)
 
 
-_READING = Lock()
+_READING, _LOADING = Lock(), Lock()
 
 
 def _read(directory: str, run: str, numbers: tuple[int, ...]) -> Any:

@@ -85,6 +85,22 @@ def test_in_this_process_threads_search_at_once(tmp_path: Path, inputs: list[str
     assert len(set(seen)) == 2 and report(tmp_path)["workers"] == 0
 
 
+def test_slices_are_loaded_once(tmp_path: Path, inputs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is to be searched in one follows each other, the longest first."""
+    seen: list[tuple[int, int]] = []
+
+    def search(*arguments: Any) -> float:
+        (piece,) = arguments[2]
+        seen.append((int(piece.chunk.rpartition("-d")[2]), piece.stop - piece.start))
+        return search_ranges(*arguments)
+
+    monkeypatch.setenv("TIDALIGN_CORES", "1")
+    monkeypatch.setattr(searches, "search_ranges", search)
+    drive(str(tmp_path), *inputs)
+    numbers = [number for number, _ in seen]
+    assert len(seen) > len(set(numbers)) > 2 and numbers == sorted(numbers)
+
+
 @pytest.mark.parametrize("seconds", [0.0, 30.0])
 def test_workers_are_hired_for_what_threads_would_be_at_for_long(seconds: float, tmp_path: Path, inputs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIDALIGN_CORES", "2")
