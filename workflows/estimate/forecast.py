@@ -14,6 +14,9 @@ PROCESS = 240e6
 EXPORTED = 150e6
 """Bytes of text that a core makes and writes in a second."""
 
+WRITERS = 12
+"""Threads that write a file, at most (`threads` of results)."""
+
 GPU_WORKERS = 2.0
 """Seconds until workers with GPUs are there, while the input is read."""
 
@@ -79,7 +82,7 @@ class Forecast:
 
     def seconds(self, workers: int) -> float:
         """Give the seconds of the whole command on cores: with so many workers, or 0 for this process alone."""
-        return self.core.of("start", {"command": 1.0}) + sum(self.stages(workers).values()) + self.export / self.threads
+        return self.core.of("start", {"command": 1.0}) + sum(self.stages(workers).values()) + self.export / min(WRITERS, self.threads)
 
     def seconds_on(self, gpu: Rates, gpus: int, cores: int) -> float:
         """Give the seconds of the whole command on so many GPUs of a host with so many cores: reading, then what is slower of kernels and what goes on around
@@ -87,7 +90,7 @@ class Forecast:
         start = self.core.of("start", {"command": 1.0}) + gpu.of("start", {"device": 1.0})
         gpus = gpus if self.gpu[gpu] > HIRE_SECONDS else 1
         read = max(self.read / max(1, min(cores, self.readers)), GPU_WORKERS if gpus > 1 else 0.0)
-        return start + read + max(self.gpu[gpu] / gpus, self.host / cores) + self.export / cores
+        return start + read + max(self.gpu[gpu] / gpus, self.host / cores) + self.export / min(WRITERS, cores)
 
 
 def makespan(tasks: Sequence[tuple[float, int]], workers: int) -> float:

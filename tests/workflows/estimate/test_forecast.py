@@ -49,6 +49,7 @@ def test_seconds_of_a_command() -> None:
     assert forecast(threads=2).seconds(1) == 0.5 + 4 + 12 + 0.125, "rows are written by this process"
     assert one.seconds_on(H200, 1, 4) == one.seconds_on(H200, 2, 4) == 2.5 + 2 + 6 + 0.0625, "one does what little there is"
     assert forecast(gpu={H200: 12.0}, read=2.0).seconds_on(H200, 2, 4) == 2.5 + 2 + 6 + 0.0625, "workers take two seconds to start"
+    assert forecast(export=24.0, threads=64, readers=4).seconds(0) == 0.5 + 1 + 3 + 2, "no more than twelve threads write"
     assert forecast(host=40.0).seconds_on(H200, 4, 2) == 2.5 + 2 + 20 + 0.125, "cores that write may be what is waited for"
 
 
