@@ -29,6 +29,10 @@ class Stop:
         if number != signal.SIGINT or not self._patient:
             self._deadline = time.monotonic() + GRACE_SECONDS
 
+    def abandon(self) -> None:
+        """Leave running tasks behind, as something has failed."""
+        self._deadline = 0.0
+
     def at_once(self) -> bool:
         """Tell whether tasks that still run are to be left behind."""
         return time.monotonic() >= self._deadline

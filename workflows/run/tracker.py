@@ -46,8 +46,7 @@ class Tracker(ABC, Generic[P]):
         self._running: dict[Task, list[P]] = {}
         self._at: dict[Task, float] = {}
         self._known, self._written = dict[str, parts.PartFile](), set[str]()
-        self._finished = 0.0
-        self._worked = self._work = 0.0
+        self._finished = self._worked = self._work = 0.0
         self._unbegun = 0
         self.parts: dict[str, list[parts.PartFile]] = {}
         self.claims = False
@@ -277,6 +276,7 @@ class Tracker(ABC, Generic[P]):
             return self.died(task, True)
         if not isinstance(error, Stopped):
             self.note("failed", task=task.key, error=repr(error))
+        self._stop.abandon()
         if isinstance(error, TooManyRejected):
             raise NoWorkers(str(error)) from error
         raise error
