@@ -204,7 +204,7 @@ def say(message: str) -> None:
 def show(message: str) -> None:
     """Print one line for the user, of which nobody else is to hear."""
     with suppress(OSError):  # a full disk, or nobody who reads: there is nowhere else to say it
-        print(brief(f"tidalign: {message}"), file=sys.stderr, flush=True)
+        print(brief(f"tidalign: {message}") + "\n", end="", file=sys.stderr, flush=True)  # at once, also where PYTHONUNBUFFERED writes each piece
 
 
 def brief(text: str, longest: int = LONGEST_MESSAGE, whole: int = 0) -> str:

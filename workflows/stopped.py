@@ -25,7 +25,7 @@ def tell(stopped: Stopped, arguments: Sequence[str], *, requeue: bool) -> int:
         again = f"job {job} could not be put into the queue again ({trouble}); {again}" if trouble else f"Slurm starts job {job} again; {again}"
     say(f"{stopped.why}; {again}")
     with suppress(OSError):
-        print(going_on(arguments), file=sys.stderr, flush=True)
+        print(going_on(arguments) + "\n", end="", file=sys.stderr, flush=True)
     return stopped.status
 
 

@@ -1,6 +1,9 @@
 """Progress speaks when it should, and says what the clock says."""
 
 import io
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from types import SimpleNamespace
 
@@ -182,3 +185,14 @@ def test_each_gpus_busy_share() -> None:
     clock.now = 6.0
     progress("genomes", 20, 100)
     assert stream.getvalue().endswith(", 16 GPUs 50 to 100%, 96% busy\033[K")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="pipes of packets")
+def test_a_line_is_written_at_once() -> None:
+    """Or what others write to the same file stands inside it."""
+    reading, writing = os.pipe2(os.O_DIRECT)
+    code = "from tidalign.workflows.progress import say; say('a line')"
+    subprocess.run([sys.executable, "-c", code], env=os.environ | {"PYTHONUNBUFFERED": "1"}, stderr=writing, check=True)
+    assert os.read(reading, 1000) == b"tidalign: a line\n"
+    os.close(reading)
+    os.close(writing)
