@@ -123,7 +123,8 @@ def test_a_scheduler_that_is_lost_and_found(hosts: Hosts, expected: bytes) -> No
         hosts.worker(name)
     found = ended(hosts, process, expected)
     assert found["deaths"] == 0
-    assert {fault["why"] for fault in found["faults"]} <= {"the scheduler went away", "the workers that it was for left"}
+    for fault in found["faults"]:  # the last: of a task that was done just then
+        assert fault["why"].startswith(("the scheduler went away", "the workers that it was for left", "its result did not arrive")), fault
 
 
 @pytest.mark.slow

@@ -257,7 +257,8 @@ def test_a_scheduler_whose_place_another_takes_for_a_while_comes_back(external: 
         for connection, _ in again:
             connection.close()
     assert seen.results == {f"t{i}": i * i for i in range(40)}
-    assert {lost["why"] for lost in seen.lost} <= {"the scheduler went away", "the workers that it was for left"}
+    for lost in seen.lost:
+        assert lost["why"].startswith(("the scheduler went away", "the workers that it was for left", "its result did not arrive")), lost
 
 
 def test_workers_die_with_their_client(tmp_path: Path) -> None:
