@@ -13,7 +13,6 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from multiprocessing import resource_tracker
 from typing import Any, cast
 
@@ -208,9 +207,9 @@ def start(
         if isinstance(scheduler, Allocation):
             scheduler = stack.enter_context(started(scheduler, folder, modules))
         if scheduler:
-            connect = partial(lambda address: stack.enter_context(connected(address)), scheduler)
-            workers = Workers(connect(), None, None, connect)
-            see_workers(workers.client, scheduler)
+            address = scheduler
+            workers = Workers(stack.enter_context(connected(address)), None, None, lambda: stack.enter_context(connected(address)))
+            see_workers(workers.client, address)
             for worker, trouble in workers.undergo(lambda joined: unfit(workers.client, joined)).items():
                 raise NoWorkers(f"worker {worker} {trouble}")
         else:

@@ -203,8 +203,13 @@ def say(message: str) -> None:
 
 def show(message: str) -> None:
     """Print one line for the user, of which nobody else is to hear."""
+    line(brief(f"tidalign: {message}"))
+
+
+def line(text: str) -> None:
+    """Write a line to standard error at once: with PYTHONUNBUFFERED `print` writes its end apart, and what others write to the same file comes between."""
     with suppress(OSError):  # a full disk, or nobody who reads: there is nowhere else to say it
-        print(brief(f"tidalign: {message}") + "\n", end="", file=sys.stderr, flush=True)  # at once, also where PYTHONUNBUFFERED writes each piece
+        print(f"{text}\n", end="", file=sys.stderr, flush=True)
 
 
 def brief(text: str, longest: int = LONGEST_MESSAGE, whole: int = 0) -> str:

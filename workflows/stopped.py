@@ -3,13 +3,11 @@
 import os
 import shlex
 import signal
-import sys
 from collections.abc import Sequence
-from contextlib import suppress
 
 from tidalign.cluster.errors import Stopped
 from tidalign.cluster.slurm.job import requeue as put_back
-from tidalign.workflows.progress import say
+from tidalign.workflows.progress import line, say
 
 TIME_IS_OVER = (signal.SIGUSR1, signal.SIGALRM)
 """Signals after which a job is started again where that is asked for; SIGTERM means that it was cancelled."""
@@ -24,8 +22,7 @@ def tell(stopped: Stopped, arguments: Sequence[str], *, requeue: bool) -> int:
         trouble = put_back(job)
         again = f"job {job} could not be put into the queue again ({trouble}); {again}" if trouble else f"Slurm starts job {job} again; {again}"
     say(f"{stopped.why}; {again}")
-    with suppress(OSError):
-        print(going_on(arguments) + "\n", end="", file=sys.stderr, flush=True)
+    line(going_on(arguments))
     return stopped.status
 
 

@@ -52,7 +52,7 @@ class Tracker(ABC, Generic[P]):
         self.claims = False
         """Whether some unfinished pieces were left behind by a process that died at them."""
         self.workers, self.threads = 0, 1
-        """How many were hired to do the tasks; 0: this process does them, by so many threads, or processes with a GPU do."""
+        """Count those hired to do the tasks, 0 where this process does them, or processes with a GPU do; and the threads by which it does."""
         self.made = 0.0
         """What this call has finished."""
         self.deaths = self.retries = self.rejected = 0

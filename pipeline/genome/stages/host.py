@@ -73,7 +73,7 @@ class HostWords:
 _making: defaultdict[Target, Lock] = defaultdict(Lock)
 _used: WeakValueDictionary[Target, HostWords] = WeakValueDictionary()
 _last: list[HostWords] = []
-"""What the last unit used is kept for the next one; what others still use they keep."""
+"""Keeps what the last unit used for the next one; what others still use they keep themselves."""
 
 
 def words(directory: str, run: str, side: int, sequence: int | None) -> HostWords:

@@ -12,7 +12,7 @@ from tidalign.pipeline.genome.stages import host
 
 
 def test_threads_share_the_words_of_a_target_and_index_others_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of two targets each is indexed once, both at the same time; what nobody uses any more is not kept but for the last."""
+    """Index each of two targets once, both at the same time, and keep the last when nobody uses them any more."""
     both, made = threading.Barrier(2, timeout=600), []
 
     def index(*target: Any) -> Any:

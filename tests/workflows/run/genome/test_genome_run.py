@@ -6,12 +6,9 @@ import os
 import signal
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import count
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -23,9 +20,8 @@ from ending import wait_until
 
 from tidalign.cluster.errors import NoWorkers, Stopped
 from tidalign.cluster.stop import Stop
-from tidalign.cluster.task import cores
 from tidalign.pipeline.device import CPU
-from tidalign.pipeline.errors import CannotWrite, Damaged, InputError, ManifestMismatch, MissingInput
+from tidalign.pipeline.errors import Damaged, InputError, ManifestMismatch, MissingInput
 from tidalign.pipeline.genome import plan
 from tidalign.pipeline.genome import units as stages
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
@@ -290,48 +286,6 @@ def test_workers_that_have_nothing_else_work_ahead(tmp_path: Path, flies: Any, a
     expected = [row for row in answers["exact"][1].to_pylist() if (row["query_name"], row["strand"]) == ("0_3210101", "-")]
     assert GenomeResults(tmp_path / "run").to_table().to_pylist() == expected
     assert [*(tmp_path / "run" / "stages").iterdir()] == []
-
-
-@pytest.mark.skipif(cores() < 2, reason="one core")
-def test_without_workers_threads_do_tiles_at_once(tmp_path: Path, flies: Any, answers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However small the files are; each of two waits until another has begun."""
-    together, begun = threading.Barrier(2, timeout=600), count()
-
-    def perform(*arguments: Any) -> Any:
-        if next(begun) < 2:
-            seen.append(threading.get_ident())
-            together.wait()
-        return genome_tasks.perform(*arguments)
-
-    seen: list[int] = []
-    monkeypatch.setattr(genome_tiles, "perform", perform)
-    report = drive(str(tmp_path / "run"), *flies)
-    assert report.workers == 0 and len(set(seen)) == 2
-    assert GenomeResults(tmp_path / "run").to_table() == answers["exact"][1]
-
-
-@pytest.mark.skipif(cores() < 2, reason="one core")
-def test_an_error_of_one_thread_ends_what_others_are_at(tmp_path: Path, flies: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They would be waited for, hours perhaps."""
-    together, begun, ended = threading.Barrier(2, timeout=600), count(), []
-
-    def perform(*arguments: Any) -> Any:
-        if first := next(begun) == 0:
-            together.wait()
-            raise CannotWrite("there is no room")
-        together.wait()
-        try:
-            while True:
-                genome_tasks._stop and genome_tasks._stop.at_once() and genome_tasks.perform(*arguments)
-                time.sleep(0.05)
-        except Stopped:
-            ended.append(first)
-            raise
-
-    monkeypatch.setattr(genome_tiles, "perform", perform)
-    with pytest.raises(CannotWrite, match="no room"):
-        drive(str(tmp_path / "run"), *flies)
-    assert len(ended) == 1 and not [*(tmp_path / "run" / "claims").iterdir()]
 
 
 def test_a_unit_that_kills_its_worker_is_given_up(tmp_path: Path, flies: Any, answers: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,7 +86,7 @@ def test_in_this_process_threads_search_at_once(tmp_path: Path, inputs: list[str
 
 
 def test_slices_are_loaded_once(tmp_path: Path, inputs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is to be searched in one follows each other, the longest first."""
+    """Search all that is to be searched in one, then all in the next."""
     seen: list[tuple[int, int]] = []
 
     def search(*arguments: Any) -> float:
