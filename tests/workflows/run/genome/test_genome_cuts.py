@@ -160,7 +160,7 @@ def test_slots_of_almost_no_time_get_on(tmp_path: Path, flies: Any, monkeypatch:
             assert slots < 100
             continue
         done = True
-    assert slots > 3
+    assert slots > 1  # how many depends on how far threads are ahead when the stop comes
     assert answer(tmp_path / "slots") == answer(tmp_path / "once")
 
 
