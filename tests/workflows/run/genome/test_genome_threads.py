@@ -36,13 +36,13 @@ def test_threads_do_tiles_at_once(tmp_path: Path, sides: Any, answers: Any, monk
 
 def test_an_error_of_one_thread_ends_what_others_are_at(tmp_path: Path, sides: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have a full disk met beside a tile that goes on, for hours perhaps, unless it is stopped."""
-    together, begun, stopped = threading.Barrier(2, timeout=600), count(), []
+    other, begun, stopped = threading.Event(), count(), []
 
     def perform(*arguments: Any) -> Any:
-        full = next(begun) == 0
-        together.wait()
-        if full:
+        if next(begun) == 0:
+            assert other.wait(600)
             raise CannotWrite("there is no room")
+        other.set()
         began = time.monotonic()
         while not (tasks._stop and tasks._stop.at_once()) and time.monotonic() < began + 60:
             time.sleep(0.1)
@@ -55,4 +55,4 @@ def test_an_error_of_one_thread_ends_what_others_are_at(tmp_path: Path, sides: A
     monkeypatch.setattr(tiles, "perform", perform)
     with pytest.raises(CannotWrite, match="no room"):
         drive(str(tmp_path / "run"), *sides, device="cpu")
-    assert len(stopped) == 1 and not [*(tmp_path / "run" / "claims").iterdir()]
+    assert len(stopped) == next(begun) - 1 > 0 and not [*(tmp_path / "run" / "claims").iterdir()]  # how many there are depends on the cores
