@@ -164,8 +164,7 @@ class Crew:
         if self._coming:  # nobody waited for them
             wait([self._coming])
             self._coming, self.size, self.hosts = None, 0, {}
-        if self._workers:
-            handover.end()
+        handover.end()
         self._contract.close()
         return not isinstance(self._scheduler, str)
 
@@ -188,7 +187,8 @@ class Crew:
                 threads.run(queue, outcomes, self._stop, lambda: self._coming)
             if queue or threads:
                 self.hire()
-                handover.begin()
+                if self._gpus:
+                    handover.begin()
                 from tidalign.cluster.map import run_on
 
                 kinds: tuple[TaskKind, ...] = ("work",) if self._gpus else ("work", "read")

@@ -4,6 +4,8 @@ import sys
 import threading
 from contextlib import suppress
 
+from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
+
 _over = threading.Event()
 
 
@@ -21,6 +23,7 @@ def end() -> None:
 def give_back() -> None:
     """Give back the memory that nothing of this process uses any more, where its GPU is a worker's now; called when a task has ended."""
     cupy = sys.modules.get("cupy")
-    if _over.is_set() and cupy:
-        with suppress(Exception):  # of a GPU that was lost
+    # Of a GPU that was lost nothing can be given back: each block would have Python print the error of a call that frees it, which no caller can catch.
+    if _over.is_set() and cupy and not GPU_OF_PROCESS.lost:
+        with suppress(Exception):  # it may be lost meanwhile
             cupy.get_default_memory_pool().free_all_blocks()
