@@ -21,7 +21,7 @@ class Stop:
     def __init__(self, *, patient: bool = True) -> None:
         self.number: int | None = None
         self._patient = patient
-        self._deadline = float("inf")
+        self._deadline, self._abandoned = float("inf"), False
 
     def ask(self, number: int) -> None:
         """Ask to stop, as after the signal `number`."""
@@ -30,12 +30,16 @@ class Stop:
             self._deadline = time.monotonic() + GRACE_SECONDS
 
     def abandon(self) -> None:
-        """Leave running tasks behind, as something has failed."""
-        self._deadline = 0.0
+        """Leave running tasks behind, as something has failed, or nobody waits any more."""
+        self._abandoned = True
+
+    def go_on(self) -> None:
+        """Have tasks run again that others do after a failure, as where this process has lost its GPU: a signal lets them finish."""
+        self._abandoned = False
 
     def at_once(self) -> bool:
         """Tell whether tasks that still run are to be left behind."""
-        return time.monotonic() >= self._deadline
+        return self._abandoned or time.monotonic() >= self._deadline
 
 
 @contextmanager
@@ -52,6 +56,7 @@ def on_signals(*, patient: bool = True) -> Iterator[Stop]:
             return
         for each in STOPPING:
             signal.signal(each, signal.SIG_IGN)
+        stop.abandon()
         raise KeyboardInterrupt
 
     if threading.current_thread() is not threading.main_thread():

@@ -132,8 +132,8 @@ class Tracker(ABC, Generic[P]):
     def tasks(self) -> list[Task]:
         """Make the tasks for what is left to do, from what is on disk; none: the run is complete. The caller holds the directory's lock, and no task runs."""
         self.look()
-        self._running.clear()
-        self._at.clear()
+        self._running, self._at = {}, {}
+        self._stop.go_on()
         self.rejected = max(self.rejected, parts.counts(self.parts)["rejected"])
         pieces = list(self.missing())
         self._finished = self.total() - sum(map(self.pending, pieces))

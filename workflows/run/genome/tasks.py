@@ -77,12 +77,13 @@ def perform(directory: str, run: str, tile: Tile, device: DeviceName = CPU.name)
 def _claimed(tile: Tile, device: Device) -> Iterator[Heartbeat]:
     """Tell the claim how far the tile is; take it back at the end, or after an error that is nobody's fault but the program's or another tile's."""
     said, at, claim = time.monotonic(), tile.start, tile.claim
+    stop = _stop  # which a thread heeds that its run has left behind, and would take up the claim again that was withdrawn
     faults = any(name.startswith("TIDALIGN_TEST_") for name in os.environ)  # of thousands of units in a second none asks again
 
     def beat(place: int) -> None:
         nonlocal said, at
-        if _stop and _stop.at_once():
-            raise Stopped(_stop.number or signal.SIGTERM)
+        if stop and stop.at_once():
+            raise Stopped(stop.number or signal.SIGTERM)
         if faults and place != at:
             _inject(tile, place, device)
         at = place
@@ -110,7 +111,8 @@ def _claimed(tile: Tile, device: Device) -> Iterator[Heartbeat]:
 
 def _due() -> Due:
     """Make a Due by which what is done of a tile is written when it should not be lost, and at once when the run is to stop."""
-    return Due(lambda: Stopped(_stop.number) if _stop and _stop.number is not None else None)
+    stop = _stop
+    return Due(lambda: Stopped(stop.number) if stop and stop.number is not None else None)
 
 
 def _units(directory: str, run: str, tile: Tile, beat: Heartbeat, device: Device) -> Counts:
