@@ -58,7 +58,9 @@ def usable(count: int | None = None) -> dict[str, str]:
 
 
 def shareable() -> bool:
-    """Tell whether several processes may have one of these GPUs at a time: their compute mode is not an exclusive one. For several, which NVML has found."""
+    """Tell whether several processes may have one of the GPUs that `usable` has named at a time: the compute mode of none is an exclusive one."""
+    if _begun():
+        return not _exclusive
     import pynvml
 
     try:
@@ -111,6 +113,8 @@ def begin(count: int | None) -> None:
 
 _known: threading.Event | None = None
 _one: dict[str, str] = {}
+_exclusive = False
+"""Whether that one is in an exclusive compute mode."""
 
 
 def _begun() -> dict[str, str]:
@@ -132,19 +136,21 @@ def _begin(count: int | None, known: threading.Event) -> None:
 
 
 def _found(driver: Any, count: int | None) -> ctypes.c_int | None:
-    """Find the device, and put its name into `_one` if it is the only one; the names of several are for NVML to find."""
+    """Find the device to begin on, and put its name into `_one` if it is the only one; the names of several are for NVML to find."""
+    global _exclusive
     number, device, name = ctypes.c_int(), ctypes.c_int(), ctypes.create_string_buffer(256)
     if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(number)) or number.value == 0:
         return None
     several = (count or number.value) != 1
     if driver.cuDeviceGet(ctypes.byref(device), 0) or driver.cuDeviceGetName(name, 256, device):
         return None
-    if _attribute(driver, device, _MAJOR) < OLDEST[0] or (several and _attribute(driver, device, _MODE) != _DEFAULT_MODE):
-        return None  # in an exclusive mode it is for one process: the worker
+    if _attribute(driver, device, _MAJOR) < OLDEST[0]:
+        return None
+    _exclusive = _attribute(driver, device, _MODE) != _DEFAULT_MODE
     if not several:
         visible = [each for each in os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",") if each.strip()]
         _one[visible[0].strip()] = name.value.decode()
-    return device
+    return None if _exclusive else device  # then it is for one process: a worker where there are several, or where a run goes on after a death
 
 
 _MAJOR, _MODE = 75, 20

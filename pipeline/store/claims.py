@@ -77,6 +77,12 @@ def leftover(directory: str) -> dict[str, list[tuple[Range, str]]]:
     return found
 
 
+def some(directory: str) -> bool:
+    """Tell whether there is any claim; there is none where there is no run."""
+    folder = Path(directory, "claims")
+    return folder.is_dir() and any(folder.iterdir())
+
+
 def changed(path: str) -> int:
     """Tell when a claim was last written, in nanoseconds of its file system's clock; 0 where there is none."""
     try:

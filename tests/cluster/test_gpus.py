@@ -190,7 +190,11 @@ def test_what_is_for_one_process_is_left_to_workers(monkeypatch: pytest.MonkeyPa
     installed(monkeypatch, ["H200 exclusive"])
     cuda = Cuda(["H200 exclusive"])
     cuda.mode = 3
-    assert len(begun(monkeypatch, cuda, None, None)) == 1 and cuda.retained == 1, "the only one is this process's"
+    assert len(begun(monkeypatch, cuda, None, None)) == 1 and cuda.retained == 0, "the only one is a worker's where a run goes on after a death"
+    installed(monkeypatch, [])
+    assert not gpus.shareable(), "NVML is not asked of the only one"
+    cuda.mode = 0
+    assert len(begun(monkeypatch, cuda, None, None)) == 1 and cuda.retained == 1 and gpus.shareable()
 
 
 @pytest.mark.parametrize("failing", ["cuInit", "cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName"])

@@ -29,9 +29,9 @@ def command(args: argparse.Namespace) -> Exit:
         if not args.quiet:
             say("the server has ended" if found else "no server of this user runs here")
         return Exit.COMPLETE
-    gpus = choose(Resources(device=args.device, gpus=args.gpus))
+    gpus = choose(Resources(device=args.device, gpus=args.gpus), hires=False)
     names, device = list(gpus.names), gpus.device.name
-    count = args.processes or (TASKS_OF_A_GPU * len(names) if names else cores())
+    count = args.processes or ((TASKS_OF_A_GPU if gpus.shareable else 1) * len(names) if names else cores())
     own: dict[str, str] = {}
 
     def settle(given: argparse.Namespace) -> None:

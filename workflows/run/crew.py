@@ -52,10 +52,9 @@ class Crew:
         self._count, self.alone = count if count is None else max(1, count), count == 0
         self._gpus: Sequence[str] = ()
         self.threads, self.readers = threads, readers
-        self._contract = ExitStack()
+        self._contract, self._working = ExitStack(), False
         self._workers: Workers | None = None
         self._coming: Future[None] | None = None
-        self._working = False
         self.on_gpus, self.gpus_each, self.beside = False, cast("int | None", None), Gpus({}, "")
         """Whether the scheduler's workers are to have GPUs, and how many on each host (None: all); the GPUs of the run, with what is to work beside them."""
         self._trials: Trials | None = None
@@ -102,6 +101,7 @@ class Crew:
             self.replace(list(dict.fromkeys(self._gpus)), self.threads)
 
     def _hire(self) -> None:
+        self.beside.see_free()
         if not self._scheduler:
             from tidalign.cluster import forks
 

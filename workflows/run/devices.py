@@ -5,10 +5,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from tidalign.cluster.errors import NoWorkers
+from tidalign.cluster.errors import Hangs, NoWorkers
 from tidalign.cluster.gpus import installed, shareable, usable
 from tidalign.cluster.slurm.allocation import Allocation, allocation
 from tidalign.cluster.task import cores
+from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 from tidalign.pipeline.device import CPU, DEVICES, GPU, Device
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Gpus:
     """Says which GPUs a run uses. names: of the GPUs, by what CUDA_VISIBLE_DEVICES calls them; none: the CPU, or what a scheduler's workers have. why: these
     and no others.
 
-    device: where kernels run. cores: workers beside them that use cores. shareable: whether several processes may have one of several GPUs at a time.
+    device: where kernels run. cores: workers beside them that use cores. shareable: whether several processes may have one of the GPUs at a time.
     """
 
     names: dict[str, str]
@@ -77,7 +78,15 @@ class Gpus:
 
     def first(self, why: str) -> "Gpus":
         """Take the first of the GPUs alone."""
-        return replace(self, names=dict([*self.names.items()][:1]), why=why, shareable=True)
+        return replace(self, names=dict([*self.names.items()][:1]), why=why)
+
+    def see_free(self) -> None:
+        """Raise Hangs where this process has lost a GPU that is for one process at a time: no worker can have it before this one ends."""
+        if GPU_OF_PROCESS.lost and not self.shareable:
+            raise Hangs(
+                f"this process has lost its GPU ({GPU_OF_PROCESS.lost}), which is for one process at a time by its compute mode; the same command goes on from "
+                "here, with a worker process; with --device cpu on cores"
+            )
 
 
 def placed(resources: Resources) -> Resources:
@@ -95,8 +104,11 @@ def placed(resources: Resources) -> Resources:
     return replace(resources, scheduler=replace(found, gpus=resources.device != CPU.name, each=resources.gpus, cores=resources.cpu_workers))
 
 
-def choose(resources: Resources) -> Gpus:
-    """Choose this machine's GPUs that a run takes. Raises ValueError for what makes no sense together, NoWorkers where some are asked for and not there."""
+def choose(resources: Resources, *, hires: bool = True) -> Gpus:
+    """Choose this machine's GPUs that a run takes. Raises ValueError for what makes no sense together, NoWorkers where some are asked for and not there.
+
+    hires: whether several take worker processes of Dask's, which this process may not be able to start.
+    """
     device, gpus, scheduler = resources.device, resources.gpus, resources.scheduler
     if device not in ("auto", *DEVICES):
         raise ValueError(f"device {device!r}: expected 'auto', 'cpu' or 'gpu'")
@@ -119,8 +131,8 @@ def choose(resources: Resources) -> Gpus:
         if device == GPU.name or gpus:
             raise
         return Gpus({}, str(error).partition("; ")[0])
-    chosen = Gpus(found, f"--gpus {gpus}" if gpus else "all that this machine has", GPU, resources.cpu_workers, len(found) == 1 or shareable())
-    if len(found) > 1 and not chosen.cores and (why := _alone(resources)):
+    chosen = Gpus(found, f"--gpus {gpus}" if gpus else "all that this machine has", GPU, resources.cpu_workers, shareable())
+    if len(found) > 1 and hires and not chosen.cores and (why := _alone(resources)):
         return chosen.first(why)
     return chosen
 

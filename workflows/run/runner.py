@@ -18,7 +18,7 @@ from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import cores
 from tidalign.kernels.runtime import precompile
 from tidalign.kernels.runtime.errors import KernelError
-from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store import claims, rundir
 from tidalign.pipeline.store.layout import Layout
 from tidalign.workflows.run import devices
 from tidalign.workflows.run.busy import Busy
@@ -124,7 +124,7 @@ class RunKind(ABC, Generic[M, T, R]):
 
     def begins_here(self, gpus: Gpus) -> bool:
         """Tell whether this process begins with its GPU, or the first of several, and hires for all of them where the work is worth it."""
-        return bool(gpus.names) and not gpus.cores and gpus.shareable
+        return bool(gpus.names) and not gpus.cores and (gpus.shareable or len(gpus.names) == 1)
 
     def start(self, gpus: Gpus) -> None:
         """Prepare the GPU of this process and its libraries, while others read. What goes wrong is met again by the first task."""
@@ -170,8 +170,8 @@ def _run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, to
     began = time.monotonic()
     starting = threading.Thread(target=kind.start, args=(gpus,), name="start")
     ready: Callable[..., object] = _nothing
-    if kind.begins_here(gpus) and not rundir.finished(str(directory)):
-        starting.start()  # meanwhile
+    if kind.begins_here(gpus) and not rundir.finished(str(directory)) and (gpus.shareable or not claims.some(str(directory))):
+        starting.start()  # meanwhile, unless the GPU is for one process, and that a worker: where one has died
         ready = starting.join
     lists = [] if rundir.finished(str(directory)) or resources.scheduler else kind.precompiled(gpus)
     with opened(directory, kind, resources, gpus) as (crew, stop, readers), precompile.ahead(lists, cores() - 1):

@@ -42,6 +42,7 @@ def kernels(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """Put the host's kernels in the place of one GPU, with waves so small that there are many."""
     stand_in = gpu_stand_in.installed(monkeypatch)
     monkeypatch.setattr(devices, "usable", lambda count=None: {"0": "stand-in"})
+    monkeypatch.setattr(devices, "shareable", lambda: True)
     for name, size in (("FIRST_WAVE", 4), ("EXTENDED_AT_ONCE", 2), ("SMALL_WAVE_AT_ONCE", 3), ("LEFT_TO_WALK", 1)):
         monkeypatch.setattr(waves, name, size)
     for name, size in (("ANCHORS", 50), ("GUARDED", 3)):
@@ -111,7 +112,6 @@ def test_what_does_not_fit_the_gpu_is_done_here(tmp_path: Path, kernels: Any, si
 
 def test_small_input_takes_one_gpu(tmp_path: Path, kernels: ModuleType, sides: Any, answers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "usable", lambda count=None: {"0": "stand-in", "1": "stand-in"})
-    monkeypatch.setattr(devices, "shareable", lambda: True)
     monkeypatch.setattr(devices, "installed", lambda name: True)
     report = drive(str(tmp_path / "run"), *sides, hire=HIRE_SECONDS)
     assert (report.device, report.device_why, report.workers) == ("stand-in", "there is little for others to do", 0)
