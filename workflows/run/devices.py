@@ -167,15 +167,16 @@ def of_process(asked: str, work: Callable[[], float]) -> Device:
         return CPU
 
 
-def sooner(gpus: Gpus, resources: Resources, forecast: Callable[[], "Forecast | None"]) -> Gpus:
+def sooner(gpus: Gpus, resources: Resources, forecast: Callable[[], "Forecast | None"], small: float = 0.0) -> Gpus:
     """Take the cores where an estimate has it done sooner there, by rates of these GPUs that were measured here (`tidalign check --calibrate`), and nobody said
-    where to do it."""
+    where to do it. small: seconds of one core up to which threads of this process would do it, without the start of workers."""
     from tidalign.workflows.estimate.rates import measured
 
     asked = replace(resources, insecure=DEFAULT.insecure, allocated=DEFAULT.allocated, scratch=DEFAULT.scratch)
     if asked != DEFAULT or (rates := measured(gpus.names.values())) is None or (found := forecast()) is None or rates not in found.gpu:
         return gpus
-    on_cores, on_gpus = found.seconds(found.sooner(cores())), found.seconds_on(rates, len(gpus.names), cores())
+    workers = found.sooner(cores()) if found.work > small else 0
+    on_cores, on_gpus = found.seconds(workers), found.seconds_on(rates, len(gpus.names), cores())
     if on_gpus <= on_cores:
         return gpus
     return Gpus({}, f"by the estimate {on_cores:.1f} s for {on_gpus:.1f} s on {'the GPU' if len(gpus.names) == 1 else 'GPUs'}; --device chooses otherwise")

@@ -91,3 +91,13 @@ def test_where_a_run_is_sooner_done(gpu: float, tasks: list[tuple[float, int]], 
     assert len(chosen.names) == wanted and (chosen is four or "by the estimate" in chosen.why) and chosen.device is (GPU if wanted else CPU)
     assert devices.sooner(four, Resources(gpus=4), lambda: found) is four, "somebody said how many"
     assert devices.sooner(Gpus({"0": "another"}, "all", GPU), Resources(), lambda: found).names == {"0": "another"}, "it was not measured here"
+
+
+def test_cores_that_need_no_workers_have_little_done_before_a_gpu_has_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers would take a second to start, the GPU 0.6 s, and threads of the command none."""
+    quick = Rates("H200", True, "then", {"start": {"device": 0.6}})
+    monkeypatch.setattr(devices, "cores", lambda: 16)
+    monkeypatch.setattr(rates, "_kept", lambda: (quick,))
+    one, found = Gpus({"0": "H200"}, "all", GPU), forecast(gpu={quick: 0.1}, tasks=[(0.1, 80)], read=0.0, export=0.0, host=0.0, threads=16)
+    assert devices.sooner(one, Resources(), lambda: found, small=48.0).device is CPU
+    assert devices.sooner(one, Resources(), lambda: found, small=1.0) is one, "more is done by workers"

@@ -80,7 +80,11 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
 
     def chosen(self, gpus: Gpus, resources: Resources) -> Gpus:
         size = sum(file["size"] for file in self._source.files())
-        return sooner(gpus, resources, self.forecast) if size < TINY_INPUT else gpus
+        return sooner(gpus, resources, self.forecast, self._small()) if size < TINY_INPUT else gpus
+
+    def _small(self) -> float:
+        """Tell up to how many seconds of one core threads of this process do all of it."""
+        return self.small_work * min(self.working_threads, cores())
 
     def readers(self, resources: Resources, gpus: Gpus) -> Readers:
         return "workers" if resources.scheduler else "threads"
@@ -143,7 +147,7 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
             return None
         if gpus.names:
             return self.hire_seconds * gpus.device.speed
-        return inf if crew.alone else self.small_work * min(self.working_threads, cores())
+        return inf if crew.alone else self._small()
 
     def _tracker(self, directory: str, stop: Stop, told: OnProgress, gpus: Gpus) -> Alignment:
         plan = rundir.read_plan(directory)
