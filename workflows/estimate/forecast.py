@@ -62,7 +62,9 @@ class Forecast:
             known = [seconds for rates, seconds in self.gpu.items() if rates.device in gpus]
             if not known:
                 return None
-            stages |= {"start": max(0.0, GPU_WORKERS - stages["read"]) if workers else 0.0, "work": share * known[0] / (len(gpus) if workers else 1)}
+            read = self.read / max(1, min(max(self.threads, workers), self.readers))  # by threads of this process, however few GPUs have workers
+            start = max(0.0, GPU_WORKERS - read) if workers else 0.0
+            stages = {"read": read, "start": start, "work": share * known[0] / (len(gpus) if workers else 1)}
         return {name: round(seconds, 3) for name, seconds in stages.items()}
 
     @property

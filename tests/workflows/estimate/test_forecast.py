@@ -62,6 +62,7 @@ def test_a_prediction_of_what_is_left() -> None:
     assert forecast().predicted(None, 2, 0.5) == {"read": 2.0, "start": 0.0, "work": 3.0}
     assert forecast().predicted(["H200", "H200"], 2, 1.0) == {"read": 2.0, "start": 0.0, "work": 3.0}
     assert forecast(read=2.0).predicted(["H200", "H200"], 2, 1.0) == {"read": 1.0, "start": 1.0, "work": 3.0}, "workers with GPUs take two seconds to start"
+    assert forecast(threads=8, readers=16).predicted(["H200", "H200"], 2, 1.0) == {"read": 0.5, "start": 1.5, "work": 3.0}, "this process reads"
     assert forecast().predicted(["H200"], 0, 1.0) == {"read": 4.0, "start": 0.0, "work": 6.0}, "this process has its own"
     assert forecast().predicted(["another"], 2, 1.0) is None
     assert forecast(threads=4).predicted(None, 0, 0.5) == {"read": 2.0, "start": 0.0, "work": 1.5}
