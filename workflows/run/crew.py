@@ -50,8 +50,7 @@ class Crew:
     ) -> None:
         self._stop, self.directory, self._module, self._scheduler = stop, directory, module, scheduler
         self._count, self.alone = count if count is None else max(1, count), count == 0
-        self._gpus: Sequence[str] = ()
-        self.threads, self.readers = threads, readers
+        self.threads, self.readers, self._gpus = threads, readers, cast("Sequence[str]", ())
         self._contract, self._working = ExitStack(), False
         self._workers: Workers | None = None
         self._coming: Future[None] | None = None
@@ -164,7 +163,8 @@ class Crew:
         if self._coming:  # nobody waited for them
             wait([self._coming])
             self._coming, self.size, self.hosts = None, 0, {}
-        handover.end()
+        if self._gpus:
+            handover.end()
         self._contract.close()
         return not isinstance(self._scheduler, str)
 
