@@ -57,14 +57,14 @@ def usable(count: int | None = None) -> dict[str, str]:
     return names
 
 
-def shareable() -> bool:
-    """Tell whether several processes may have one of the GPUs that `usable` has named at a time: the compute mode of none is an exclusive one."""
+def shareable(count: int | None = None) -> bool:
+    """Tell whether several processes may have one of the GPUs at a time that `usable` has named: the compute mode of none is an exclusive one."""
     if _begun():
         return not _exclusive
     import pynvml
 
     try:
-        return all(pynvml.nvmlDeviceGetComputeMode(handle) == _DEFAULT_MODE for _, handle in _visible(pynvml))
+        return all(pynvml.nvmlDeviceGetComputeMode(handle) == _DEFAULT_MODE for _, handle in list(_visible(pynvml))[:count])
     except pynvml.NVMLError:  # as with MIG
         return True
 

@@ -187,6 +187,8 @@ def test_what_is_for_one_process_is_left_to_workers(monkeypatch: pytest.MonkeyPa
     assert len(begun(monkeypatch, cuda, None, None)) == 2 and cuda.retained == 0
     installed(monkeypatch, ["H200 exclusive", "H200 exclusive"])
     assert not gpus.shareable()
+    installed(monkeypatch, ["H200", "H200 exclusive"])
+    assert not gpus.shareable() and gpus.shareable(1), "the first alone is looked at where it is all that is wanted"
     installed(monkeypatch, ["H200 exclusive"])
     cuda = Cuda(["H200 exclusive"])
     cuda.mode = 3

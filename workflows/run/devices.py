@@ -131,7 +131,7 @@ def choose(resources: Resources, *, hires: bool = True) -> Gpus:
         if device == GPU.name or gpus:
             raise
         return Gpus({}, str(error).partition("; ")[0])
-    chosen = Gpus(found, f"--gpus {gpus}" if gpus else "all that this machine has", GPU, resources.cpu_workers, shareable())
+    chosen = Gpus(found, f"--gpus {gpus}" if gpus else "all that this machine has", GPU, resources.cpu_workers, shareable(gpus))
     if len(found) > 1 and hires and not chosen.cores and (why := _alone(resources)):
         return chosen.first(why)
     return chosen

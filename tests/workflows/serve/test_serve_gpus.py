@@ -20,7 +20,7 @@ def test_workers_of_two_gpus(shareable: bool, count: int, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(server, "Server", Seen)
     monkeypatch.setattr(devices, "usable", lambda _: {"0": "H200", "1": "H200"})
-    monkeypatch.setattr(devices, "shareable", lambda: shareable)
+    monkeypatch.setattr(devices, "shareable", lambda _: shareable)
     monkeypatch.setattr(devices, "installed", lambda name: not (shareable and name == "dask_cuda"))
     assert cli.main(["serve", "--quiet"]) == Exit.COMPLETE
     assert [each.count for each in made] == [count]

@@ -42,7 +42,7 @@ def kernels(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """Put the host's kernels in the place of one GPU, with waves so small that there are many."""
     stand_in = gpu_stand_in.installed(monkeypatch)
     monkeypatch.setattr(devices, "usable", lambda count=None: {"0": "stand-in"})
-    monkeypatch.setattr(devices, "shareable", lambda: True)
+    monkeypatch.setattr(devices, "shareable", lambda count=None: True)
     for name, size in (("FIRST_WAVE", 4), ("EXTENDED_AT_ONCE", 2), ("SMALL_WAVE_AT_ONCE", 3), ("LEFT_TO_WALK", 1)):
         monkeypatch.setattr(waves, name, size)
     for name, size in (("ANCHORS", 50), ("GUARDED", 3)):

@@ -206,7 +206,7 @@ def test_the_estimate_chooses_for_tiny_input_alone(made: tuple[Path, Pairs], mon
 
 def test_several_are_taken_by_those_who_can_start_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "usable", lambda count=None: {"0": "H200", "1": "H200"})
-    monkeypatch.setattr(devices, "shareable", lambda: True)
+    monkeypatch.setattr(devices, "shareable", lambda count=None: True)
     monkeypatch.setattr(devices, "installed", lambda name: True)
     assert len(devices.choose(Resources()).names) == 2
     for one in (devices.choose(Resources(workers=0)), devices.choose(Resources(workers=0, gpus=2))):
