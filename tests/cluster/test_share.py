@@ -113,12 +113,12 @@ def two() -> Iterator[Workers]:
 
 
 def test_a_core_that_is_too_slow_makes_nobody_wait(two: Workers) -> None:
-    """Its tasks take it a thousand times what was thought: the worker with the GPU does them again, and the core's worker starts anew."""
+    """Its tasks take it hundreds of times what was thought: the worker with the GPU does them again, and the core's worker starts anew."""
     seen = Recorded()
-    tasks = [Task(f"t{n}", square, (n, 0.02), 2.0, seconds=2.0, on_core=((n, 60.0), 600.0), sort="extend") for n in range(150)]
+    tasks = [Task(f"t{n}", square, (n, 0.02), 2.0, seconds=2.0, on_core=((n, 600.0), 1e4), sort="extend") for n in range(150)]
     began = time.monotonic()
     run_on(two, tasks, seen, Stop())
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 600
     assert seen.results == {f"t{n}": n * n for n in range(150)} and set(seen.times.values()) == {1}
     assert seen.events.count("recalled") == 1 and not seen.lost and not seen.deaths
     run_on(two, [Task(f"u{n}", square, (n, 0.05), 2.0, seconds=2.0, on_core=((n, 0.05), 600.0), sort="extend") for n in range(300)], seen, Stop())
