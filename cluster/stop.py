@@ -10,6 +10,9 @@ from types import FrameType
 GRACE_SECONDS = 10.0
 """Seconds that running tasks get to finish after SIGTERM; batch systems send SIGKILL some 30 s after it."""
 
+LEAVING_SECONDS = 10.0
+"""Seconds more that threads of this process get which heed that their time is over, as tiles of a genome run do, to write down how far they are."""
+
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGALRM)
 """Signals that ask for a stop. Slurm sends SIGUSR1 a while before the time of a job is over (`sbatch --signal`); SIGALRM is our own, of `stop_after`."""
 
@@ -40,6 +43,10 @@ class Stop:
     def at_once(self) -> bool:
         """Tell whether tasks that still run are to be left behind."""
         return self._abandoned or time.monotonic() >= self._deadline
+
+    def over(self) -> bool:
+        """Tell whether those that run in threads of this process have had time to heed that."""
+        return time.monotonic() >= self._deadline + LEAVING_SECONDS
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Literal, Protocol, TextIO
+from typing import Any, Literal, Protocol, TextIO, cast
 
 from tidalign.cluster.errors import Hangs, Stopped
 from tidalign.cluster.stop import Stop
@@ -201,7 +201,7 @@ THREAD = "tasks"
 
 
 class Threads:
-    """Runs tasks in threads of this process; closing it waits for those that run, but after Hangs, a stop whose time is over, or an interrupt: of a pipe, say.
+    """Runs tasks in threads of this process; closing it waits for those that run, but after Hangs, an interrupt (of a pipe, say), or a stop whose time is over.
 
     room: tells how many tasks of each kind it may run at a time; asked whenever there is something to give out. watch: called now and then with the tasks that
     run; may raise Hangs. wake: called in any thread when a task has ended.
@@ -210,8 +210,7 @@ class Threads:
     def __init__(self, room: Callable[[], Mapping[TaskKind, int]], watch: Callable[[Iterable[Task]], object] = lambda _: None) -> None:
         self._room, self.watch = room, watch
         self._given: SimpleQueue[tuple[Future[Any], Task] | None] = SimpleQueue()
-        self._threads: list[threading.Thread] = []
-        self._running: dict[Future[Any], Task] = {}
+        self._threads, self._running, self._stop = list[threading.Thread](), dict[Future[Any], Task](), cast("Stop | None", None)
         self.wake: Callable[[], object] = lambda: None
 
     def __enter__(self) -> "Threads":
@@ -220,18 +219,17 @@ class Threads:
     def __exit__(self, kind: type[BaseException] | None, *more: object) -> None:
         for _ in self._threads:
             self._given.put(None)
-        for thread in () if kind in (KeyboardInterrupt, Hangs) or (kind is Stopped and self._running) else self._threads:
-            thread.join()  # a script that ends while one lets go of a table ends it amid Arrow's code, which aborts the process
+        for thread in self._threads if kind not in (KeyboardInterrupt, Hangs) else ():
+            while thread.is_alive() and not (kind is Stopped and self._running and (self._stop is None or self._stop.over())):
+                thread.join(PULSE_SECONDS)  # a script that ends while one lets go of a table ends it amid Arrow's code, which aborts the process
 
     def _serve(self) -> None:
         while given := self._given.get():
             future, task = given
             try:
-                result = task.function(*task.arguments)
+                future.set_result(task.function(*task.arguments))
             except BaseException as error:
                 future.set_exception(error)
-            else:
-                future.set_result(result)
             del given, future, task  # a table of some hundred megabytes may hang on it
 
     def __len__(self) -> int:
@@ -240,10 +238,11 @@ class Threads:
 
     def run(self, queue: Queue, outcomes: Outcomes, stop: Stop, others: Callable[[], Future[Any] | None] = lambda: None) -> None:
         """Run tasks until none is left, or until `others` gives a future that is done: then with tasks left that run. Stopped where `stop` was set."""
+        self._stop = stop
         while queue or self._running:
             if stop.number is None:
                 self.feed(queue)
-            elif not self._running or stop.at_once():
+            elif not self._running or stop.over():
                 raise Stopped(stop.number)
             coming = others()
             wait([*self._running, *([coming] if coming else [])], PULSE_SECONDS, FIRST_COMPLETED)

@@ -225,6 +225,7 @@ def test_an_interrupt_does_not_wait_for_a_thread_that_waits_for_ever() -> None:
 def test_a_stop_whose_time_is_over_does_not_wait_for_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """SIGTERM leaves a task that takes longer than it gives behind; Ctrl-C of a run that is patient waits for it."""
     monkeypatch.setattr(stopping, "GRACE_SECONDS", 0.5)
+    monkeypatch.setattr(stopping, "LEAVING_SECONDS", 0.5)
     let = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         stop, seen = Stop(), Recorded()
@@ -241,6 +242,25 @@ def test_a_stop_whose_time_is_over_does_not_wait_for_threads(monkeypatch: pytest
         assert [key for key, _ in seen.results] == ([] if number == signal.SIGTERM else ["long"])
         assert let.is_set() == (number == signal.SIGINT)
         let.set()
+
+
+def test_threads_that_heed_that_their_time_is_over_write_down_how_far_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them: the first to end does not take that time from the others."""
+    monkeypatch.setattr(stopping, "GRACE_SECONDS", 0.2)
+    stop, written = Stop(), list[float]()
+
+    def heed(seconds: float) -> None:
+        stop.ask(signal.SIGTERM)
+        while not stop.at_once():
+            time.sleep(0.01)
+        time.sleep(seconds)
+        written.append(seconds)
+        raise Stopped(signal.SIGTERM)
+
+    began = time.monotonic()
+    with pytest.raises(Stopped), Threads(lambda: {"work": 2}) as threads:
+        threads.run(Queue([Task(f"tile {seconds}", heed, (seconds,)) for seconds in (0.5, 2.0)]), Recorded(), stop)
+    assert written == [0.5, 2.0] and time.monotonic() - began < stopping.LEAVING_SECONDS
 
 
 def test_no_thread_is_left_that_the_end_of_a_script_would_meet() -> None:

@@ -276,7 +276,7 @@ class Tracker(ABC, Generic[P]):
             return self.died(task, True)
         if not isinstance(error, Stopped):
             self.note("failed", task=task.key, error=repr(error))
-        self._stop.abandon()
+            self._stop.abandon()
         if isinstance(error, TooManyRejected):
             raise NoWorkers(str(error)) from error
         raise error

@@ -34,6 +34,7 @@ from tidalign.workflows.status import Exit
 def test_a_tile_that_is_left_behind_ends_and_leaves_no_claim(tmp_path: Path, sides: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A script that is stopped may go on for long, and so would its tile, on a GPU of others perhaps."""
     monkeypatch.setattr(stop, "GRACE_SECONDS", 0.0)
+    monkeypatch.setattr(stop, "LEAVING_SECONDS", 0.0)
     over, ended, begun = threading.Event(), list[BaseException | None](), threading.Lock()
 
     def seed(directory: str, run: str, tile: Any, beat: Any, device: Any) -> Any:
@@ -58,6 +59,28 @@ def test_a_tile_that_is_left_behind_ends_and_leaves_no_claim(tmp_path: Path, sid
             thread.join(60)
     assert ended and all(ended)
     assert list((tmp_path / "run" / "claims").iterdir()) == []
+
+
+@pytest.mark.skipif(cores() < 2, reason="one core")
+def test_who_has_written_at_once_lets_others_write(tmp_path: Path, sides: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tile that is cut where it is, as a signal asks, ends before one that still has to come to such a place."""
+    together, begun, written = threading.Barrier(2, timeout=60), threading.Lock(), list[bool]()
+
+    def seed(directory: str, run: str, tile: Any, beat: Any, device: Any) -> Any:
+        first = begun.acquire(blocking=False)
+        together.wait()
+        if first:
+            signal.raise_signal(signal.SIGTERM)
+        else:
+            time.sleep(2.0)
+            beat(tile.start)
+            written.append(True)
+        raise Stopped(signal.SIGTERM)
+
+    monkeypatch.setitem(tasks._STAGES, "seed", seed)
+    with pytest.raises(Stopped):
+        drive(str(tmp_path / "run"), *sides, device="cpu")
+    assert written and list((tmp_path / "run" / "claims").iterdir()) == []
 
 
 def test_the_second_signal_leaves_all_behind() -> None:
