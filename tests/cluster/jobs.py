@@ -66,8 +66,23 @@ def crash(folder: str) -> None:
         os.kill(os.getpid(), signal.SIGSEGV)
 
 
-def at_speed(seconds: float, speeds: dict[str, float]) -> str:
-    """Name the worker that did this, which took it the less the faster it is."""
-    name = str(get_worker().name)
-    time.sleep(seconds / speeds[name])
+def meet(folder: str) -> str:
+    """Give the address of the worker that this took a second on, once there were two for it."""
+    address = str(get_worker().address)
+    Path(folder, address.rpartition(":")[2]).touch()
+    while len(list(Path(folder).iterdir())) < 2:
+        time.sleep(0.1)
+    time.sleep(1.0)
+    return address
+
+
+def at_speed(folder: str, number: int) -> str:
+    """Name the worker that did this: `slow` does one while `fast` does three, or all others are done; so it is on a busy machine, too."""
+    name, done = str(get_worker().name), Path(folder)
+    before, until = len(list(done.glob("fast*"))), time.monotonic() + 60
+    if name == "fast":
+        time.sleep(0.15)
+    while name == "slow" and len(list(done.glob("fast*"))) < before + 3 and not (done / "over").exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    (done / f"{name}{number}").touch()
     return name

@@ -16,7 +16,7 @@ import psutil
 import pytest
 from ending import survivors
 from external import PATIENCE
-from jobs import burn, die_once, hang_once, refuse, square, wait_silently, whereabouts
+from jobs import burn, die_once, hang_once, meet, refuse, square, wait_silently, whereabouts
 
 from tidalign.cluster import map as mapping
 from tidalign.cluster import others
@@ -308,7 +308,7 @@ def test_workers_that_join_late_are_tried_as_the_first_ones(external: Any, monke
     assert len(warned) == 1 and warned[0].startswith(f"worker {bare[0]}, which has just joined, has no nanny")
 
 
-def test_an_adaptive_cluster_starts_workers_for_what_waits() -> None:
+def test_an_adaptive_cluster_starts_workers_for_what_waits(tmp_path: Path) -> None:
     """As many as it may, and no more is asked for once nothing waits."""
     from distributed import LocalCluster
 
@@ -316,7 +316,7 @@ def test_an_adaptive_cluster_starts_workers_for_what_waits() -> None:
         cluster.adapt(minimum=1, maximum=2, interval="200ms")
         with start(scheduler=cluster.scheduler_address) as workers:
             outcomes = Recorded()
-            run_on(workers, [Task(f"t{number}", whereabouts, (2.0,)) for number in range(12)], outcomes, Stop())
+            run_on(workers, [Task(f"t{number}", meet, (str(tmp_path),)) for number in range(12)], outcomes, Stop())
             assert len(outcomes.results) == 12 and len(set(outcomes.results.values())) == 2
             assert not outcomes.deaths, "nobody died of it"
             assert not [key for key in workers.client.run_on_scheduler(_keys) if "waiting" in key]
