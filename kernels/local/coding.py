@@ -22,6 +22,11 @@ class Coded:
     def __len__(self) -> int:
         return len(self.lengths)
 
+    @property
+    def one(self) -> bool:
+        """Whether all are the same sequence."""
+        return bool((self.starts == self.starts[:1]).all() and (self.lengths == self.lengths[:1]).all())
+
     def at(self, rows: npt.NDArray[np.int64]) -> "Coded":
         """Take the sequences at these places, in this order, any of them any number of times; letters stay where they are."""
         return Coded(self.codes, self.starts[rows], self.lengths[rows])

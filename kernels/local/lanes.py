@@ -14,18 +14,27 @@ HAS_AVX512 = binding.get_host_cpu_features().get("avx512bw") and "TIDALIGN_LANES
 PAIR_LANES = 2 * base.VECTOR_LANES if HAS_AVX512 else base.VECTOR_LANES
 
 
+LOWEST = {8: -0x80, 16: -0x8000, 32: -(1 << 30), 64: -(1 << 60)}
+"""The lowest value that lanes of so many bits hold."""
+
+
+def zero(null: Any) -> int:
+    """Give what lanes hold for a score of 0."""
+    return LOWEST[null.bitwidth] if null.bitwidth <= 16 and not null.signed else 0
+
+
 class Lanes:
     """Emit operations on a vector of what `null` says."""
 
     def __init__(self, b: Any, null: Any) -> None:
         self.b, self.local = b, not null.signed
         self.element = ir.IntType(null.bitwidth)
-        self.count = 1 if null.bitwidth == 64 else PAIR_LANES
+        self.count = {8: 2 * PAIR_LANES, 64: 1}.get(null.bitwidth, PAIR_LANES)
         self.vector = ir.VectorType(self.element, self.count)
         self.size = null.bitwidth // 8
-        self.saturates = null.bitwidth == 16
-        self.zero = self.same(-0x8000 if self.local and self.saturates else 0)
-        self.lowest = self.same({16: -0x8000, 32: -(1 << 30), 64: -(1 << 60)}[null.bitwidth])
+        self.saturates = null.bitwidth <= 16
+        self.zero = self.same(zero(null))
+        self.lowest = self.same(LOWEST[null.bitwidth])
 
     def same(self, value: int) -> Any:
         return ir.Constant(self.vector, [value] * self.count)

@@ -97,7 +97,7 @@ class Scores:
         """Take the same from three tables of 16 bytes: a shuffle takes the byte that the low four bits of a place say, and 0 where its highest bit is set."""
         lanes, b = self.lanes, self.lanes.b
         vector = ir.VectorType(I8, lanes.count)
-        name = "llvm.x86.avx2.pshuf.b" if lanes.count == 32 else "llvm.x86.ssse3.pshuf.b.128"
+        name = {16: "llvm.x86.ssse3.pshuf.b.128", 32: "llvm.x86.avx2.pshuf.b", 64: "llvm.x86.avx512.pshuf.b.512"}[lanes.count]
         shuffle = cgutils.get_or_insert_function(b.module, ir.FunctionType(vector, [vector, vector]), name)
         # Of a letter below 16 once these bits are turned, 0x70 + it has no highest bit; of any other it has.
         places = [b.add(b.xor(letters, _bytes(vector, turned)), _bytes(vector, 0x70)) for turned in (0, 16, 32)]

@@ -97,10 +97,6 @@ def span_flags(span: str) -> int:
     }[span]
 
 
-def _same(numbers: Integers) -> bool:
-    return bool((numbers == numbers[0]).all())
-
-
 def window(letters: Coding, query: Any) -> Any:
     """Bound the letters of a target that a local alignment spans, by those of its query: with more, gaps cost more than all letters score."""
     extended = int(min(letters.costs[1::2]))
@@ -138,7 +134,7 @@ class _Work:
         from tidalign.kernels.local import walk
 
         narrow = self._narrow()
-        self._align(np.flatnonzero(narrow), 16)
+        self._align(np.flatnonzero(narrow & ~self._scored_in_bytes(narrow)), 16)
         over = narrow & (self._found[0] >= 0xFFFF) & self._local
         self._ends[over, 0] = self._ends[over, 1]
         wide = ~narrow | over
@@ -176,6 +172,19 @@ class _Work:
         highest = int(self._letters.matrix.max()) * np.minimum(n, m)
         return np.asarray((lowest < 1 << 29) & (highest < 1 << 29))
 
+    def _scored_in_bytes(self, narrow: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Score local pairs of which nothing else is asked in lanes of 8 bits, of which there are twice as many; tells which that was enough for."""
+        from tidalign.kernels.local import scored
+
+        done, rows = np.zeros(len(narrow), np.bool_), np.flatnonzero(narrow)
+        if self._keep or not self._local or len(rows) < SHARED_PAIRS or max(self._letters.costs) > scored.MOST_COST:
+            return done
+        order = self._in_groups(rows[scored.group_bytes(self._letters, self._target.lengths[rows]) <= GROUP_BYTES])
+        order = order[~self._alone(order, scored.LANES)]
+        self._found[0, order] = scored.scores(self._query.at(order), self._target.at(order), self._letters, self._span)
+        done[order] = self._found[0, order] < scored.TOO_MUCH
+        return done
+
     def _align(self, rows: Integers, bits: int) -> None:
         """Align these pairs with lanes of so many bits, one by one where a group would take too much memory, or too much time; of 64 there is one lane."""
         from tidalign.kernels.local.lanes import PAIR_LANES
@@ -186,27 +195,31 @@ class _Work:
         n, m = self._query.lengths[rows], self._target.lengths[rows]
         large = self._bytes(n, m, PAIR_LANES, bits) > GROUP_BYTES if self._keep else (m + 1) * PAIR_LANES * bits // 2 > GROUP_BYTES
         self._along(rows[large], bits)
-        rows, n, m = rows[~large], n[~large], m[~large]
-        if not len(rows):
-            return
-        # Pairs of like lengths share a group: queries within an eighth, then targets by length.
-        order = rows[np.lexsort((m, (8 * np.log2(n + 1)).astype(np.int64)))]
-        alone = self._alone(order)
+        rows = rows[~large]
+        order = self._in_groups(rows)
+        alone = self._alone(order, PAIR_LANES)
         self._along(order[alone], bits)
         self._groups(order[~alone], PAIR_LANES, bits)
 
-    def _alone(self, order: Integers) -> npt.NDArray[np.bool_]:
-        """Tell which of these pairs to align one by one, as their group has too few, or such different ones."""
+    def _in_groups(self, rows: Integers) -> Integers:
+        """Sort pairs so that those of like lengths share a group: queries within an eighth, then targets by length."""
+        n, m = self._query.lengths[rows], self._target.lengths[rows]
+        return rows[np.lexsort((m, (8 * np.log2(n + 1)).astype(np.int64)))]
+
+    def _alone(self, order: Integers, lanes: int) -> npt.NDArray[np.bool_]:
+        """Tell which of these pairs to align one by one, as their group of so many lanes has too few, or such different ones."""
         from tidalign.kernels.local.lanes import PAIR_LANES
         from tidalign.kernels.local.lookups import STRIP_ROWS
 
         n, m = self._query.lengths[order], self._target.lengths[order]
-        firsts = np.arange(0, len(order), PAIR_LANES)
+        firsts = np.arange(0, len(order), lanes)
+        if not len(firsts):
+            return np.zeros(0, np.bool_)
         together = np.maximum.reduceat(n, firsts) / STRIP_ROWS * np.maximum.reduceat(m, firsts)
         alone = np.add.reduceat(-(-n // (STRIP_ROWS * PAIR_LANES)) * (m + PAIR_LANES), firsts)
         saved = together - ALONG_COST * alone
         _Work.gain += float(saved[saved > 0].sum())
-        return np.repeat((saved > 0) & (_Work.gain >= ALONG_SAVES), PAIR_LANES)[: len(order)]
+        return np.repeat((saved > 0) & (_Work.gain >= ALONG_SAVES), lanes)[: len(order)]
 
     def _bytes(self, n: Integers, m: Integers, lanes: int, bits: int) -> npt.NDArray[np.float64]:
         """Estimate what a group of pairs of these lengths takes with the way back."""
@@ -275,14 +288,7 @@ class _Work:
         )
         sides: tuple[Any, ...] = (self._query.codes, self._query.starts, self._letters.table)
         scores = self._letters.scores
-        if (
-            lookups.SHARES
-            and not self._keep
-            and len(scores) == 1 < lanes
-            and len(order) >= SHARED_PAIRS
-            and _same(self._query.starts[order])
-            and _same(n[order])
-        ):
+        if lookups.SHARES and not self._keep and len(scores) == 1 < lanes and len(order) >= SHARED_PAIRS and self._query.at(order).one:
             scores = scores * 3
         rest = (self._target.codes, self._target.starts, n, m, self._letters.same, blocks, self._span, self._letters.costs, scores, self._keep)
         null = np.dtype(f"{'u' if self._local else 'i'}{bits // 8}").type(0)

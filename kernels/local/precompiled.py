@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from tidalign.kernels.local import host, walk
+from tidalign.kernels.local import host, lookups, scored_host, walk
 
 
 def kernels() -> Iterator[tuple[Any, dict[str, Any]]]:
-    """Give each with examples of its arguments, for affine gaps and scores of 16 bits."""
+    """Give each with examples of its arguments, for affine gaps and a matrix: scores of 8 bits alone, and of 16 bits with the way back."""
     number, numbers, table, letters = np.int64(0), np.empty(0, np.int64), np.empty((0, 0), np.int64), np.empty(0, np.uint8)
     lanes, words, address = np.empty(0, np.int16), np.empty((0, 0), np.uint64), np.uint64(0)
     gaps = {"span": number, "costs": (number, number), "scores": (number,), "null": np.uint16(0), "found": table}
@@ -26,3 +26,6 @@ def kernels() -> Iterator[tuple[Any, dict[str, Any]]]:
     yield walk.begun, gaps | runs | {"i": number, "ends": numbers}
     aligned = {"order": numbers, "targets": letters, "target_starts": numbers, "block_rows": numbers, "kept": lanes, "ends": table}
     yield walk.align_groups, gaps | strip | batch | runs | aligned
+    low = np.empty(0, np.int8)
+    scored = {"buffers": (low, letters, low, low, words[:0].ravel()), "scores": (number,) * (3 if lookups.SHARES else 1), "null": np.uint8(0)}
+    yield scored_host.score_groups, gaps | batch | {"targets": letters, "target_starts": numbers} | scored

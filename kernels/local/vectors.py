@@ -16,7 +16,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from tidalign.kernels.local.lanes import Lanes
+from tidalign.kernels.local.lanes import LOWEST, Lanes, zero
 from tidalign.kernels.local.lookups import STRIP_ROWS, Scores
 from tidalign.kernels.runtime import vectors as base
 from tidalign.kernels.runtime.vectors import I8, I64, intrinsic
@@ -199,7 +199,7 @@ def score_of_zero(typing: Any, null: Any) -> Any:
     """Give what lanes hold for a score of 0."""
 
     def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
-        return ir.Constant(I64, -0x8000 if null.bitwidth == 16 and not null.signed else 0)
+        return ir.Constant(I64, zero(null))
 
     return types.int64(null), codegen
 
@@ -209,6 +209,6 @@ def lowest_score(typing: Any, null: Any) -> Any:
     """Give the lowest value that lanes hold."""
 
     def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
-        return ir.Constant(I64, {16: -0x8000, 32: -(1 << 30), 64: -(1 << 60)}[null.bitwidth])
+        return ir.Constant(I64, LOWEST[null.bitwidth])
 
     return types.int64(null), codegen

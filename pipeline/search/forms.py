@@ -54,4 +54,4 @@ FORMS = {
     CPU.name: Form(_coded, best.search, pairs.align_coded, 1e10, 256),
     GPU.name: Form(_uploaded, _search_on_gpu, _align_on_gpu, 4e12, 1 << 14),
 }
-"""By the name of a device. Cells: a second of a core and of a GPU: shorter launches leave it idle while their last teams end."""
+"""By the name of a device. Cells: half a second of a core and a second of a GPU: shorter launches leave it idle while their last teams end."""

@@ -31,7 +31,7 @@ from tidalign.pipeline.text import TABLE_BYTES, cuts, in_batches
 from tidalign.workflows.run.child import try_in_child
 from tidalign.workflows.run.isolate import isolate
 
-SECONDS_PER_CELL = 1e-10
+SECONDS_PER_CELL = 5e-11
 """Nominal speed of one core."""
 
 
