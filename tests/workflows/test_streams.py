@@ -226,7 +226,8 @@ def test_signals_change_nothing_once_the_status_is_known(place: str, query: str,
 
 
 def test_a_signal_ends_the_wait_for_threads() -> None:
-    kill = "import os, signal, threading\nfrom tidalign.workflows import cli\nsignal.signal(signal.SIGINT, cli._stop)\n"
-    kill += "threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT)).start()"
+    kill = "import os, signal, threading, time\nfrom tidalign.workflows import cli\nsignal.signal(signal.SIGINT, cli._stop)\n"
+    kill += "def send():\n    while cli._End.status < 0:\n        time.sleep(0.01)\n    os.kill(os.getpid(), signal.SIGINT)\n"  # it waits for them
+    kill += "threading.Thread(target=send, daemon=True).start()"
     answer = subprocess.run([sys.executable, "-c", kill + ENDING, "sleeps", ""], capture_output=True, text=True, timeout=300)
     assert (answer.returncode, answer.stdout, answer.stderr) == (7, "", "")
