@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -17,7 +18,7 @@ from genome_gpu_cases import answer, flies
 
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import usable
-from tidalign.workflows import cli
+from tidalign.workflows import cli, progress
 from tidalign.workflows.status import Exit
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -25,12 +26,13 @@ Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def command(capfd: pytest.CaptureFixture[str]) -> Iterator[Command]:
-    """command(word, ..) runs `tidalign` in this process: its status and what it wrote."""
+    """command(word, ..) runs `tidalign` in this process: its status and what it wrote, which says nothing of progress however long that takes."""
     handlers, handler = list(logging.getLogger("tidalign").handlers), signal.getsignal(signal.SIGTERM)
 
     def run(*words: object) -> "subprocess.CompletedProcess[str]":
         capfd.readouterr()
-        status = cli.main(list(map(str, words)))
+        with mock.patch.object(progress, "SILENT_SECONDS", 1e6):
+            status = cli.main(list(map(str, words)))
         return subprocess.CompletedProcess(words, status, *capfd.readouterr())
 
     yield run
