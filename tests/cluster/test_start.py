@@ -109,7 +109,8 @@ def test_closing_takes_a_bounded_time(monkeypatch: pytest.MonkeyPatch) -> None:
     really_close(timeout=600)
 
 
-def test_one_worker_a_core_unless_told() -> None:
+def test_one_worker_a_core_unless_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TIDALIGN_CORES", raising=False)
     assert cores() == len(os.sched_getaffinity(0))
 
 
