@@ -46,7 +46,7 @@ def test_a_worker_that_leaves_is_no_failure(how: str, external: External) -> Non
 
         seen = Leaving(leave)
         run_on(workers, [Task(f"t{number}", whereabouts, (0.3,)) for number in range(30)], seen, Stop())
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 600
         while len(workers.live()) > 2 and time.monotonic() < deadline:
             time.sleep(0.1)
         assert len(workers.live()) == 2
