@@ -33,15 +33,41 @@ for text, alphabet in (("match:2,mismatch:-4,gap:4,2", DNA), ("blosum62,gap:6,2,
 """
 
 
+SHUFFLED = """
+import sys
+sys.path[:0] = [sys.argv[1]]
+import numpy as np
+from scored_cases import PROTEIN, batch, cases
+from tidalign.kernels.local import lookups, pairs, scored
+from tidalign.kernels.local.coding import Coding
+from tidalign.kernels.scoring.substitution import Substitution
+lookups.PERMUTES = lookups.PERMUTES and sys.argv[2] == "True"
+scoring = Substitution.parse("blosum62")
+coding, pairs.SHARED_PAIRS = Coding(scoring), 1
+query, target = (coding.coded(batch(strings, scoring), place) for place, strings in enumerate(cases(3, PROTEIN, 300, 120)))
+for scored.MOST_COST in (127, 0):  # in 8 bits, and in 16
+    print(pairs.align_coded(query.at(np.full(len(target), int(query.lengths.argmax()))), target, coding, report="score").score.tolist())
+"""
+
+
+def printed(program: str, *arguments: str, **environment: str) -> list[str]:
+    inherited = {name: value for name, value in os.environ.items() if name != "TIDALIGN_LANES"}
+    line = [sys.executable, "-c", program, str(ROOT), *arguments]
+    return subprocess.run(line, env=inherited | environment, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
 def result(lanes: int | None) -> list[str]:
-    environment = {name: value for name, value in os.environ.items() if name != "TIDALIGN_LANES"}
-    if lanes is not None:
-        environment["TIDALIGN_LANES"] = str(lanes)
-    run = subprocess.run([sys.executable, "-c", PROGRAM, str(ROOT)], env=environment, capture_output=True, text=True, check=True)
-    return run.stdout.splitlines()
+    return printed(PROGRAM, **({} if lanes is None else {"TIDALIGN_LANES": str(lanes)}))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lanes", [1, 8, 16])
 def test_widths_do_not_show(lanes: int) -> None:
     assert result(lanes) == result(None)
+
+
+@pytest.mark.slow
+def test_scores_are_looked_up_by_shuffles_too(tmp_path: Path) -> None:
+    """Where a processor has no instruction that looks up 64 bytes; compiled elsewhere, as kernels that are kept do not say which they were compiled for."""
+    shuffled = printed(SHUFFLED, "False", NUMBA_CACHE_DIR=str(tmp_path))
+    assert shuffled == printed(SHUFFLED, "True") and shuffled[0] == shuffled[1]
