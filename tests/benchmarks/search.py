@@ -9,8 +9,9 @@ ssearch36 are compared.
 
 Predicted before the first run, from local.json (cells of pairs alike): 7.5 to 8.5 GCUPS for proteins and 14 to 15 for genes in the kernel, 3 to 4 times
 parasail (found: 8.4 and 14.9, 1.7 and 2.3 times: parasail is faster on real proteins that differ than on pairs that are alike). Then scores of one query with
-all lanes came from one table for each row in place of a word for each lane, predicted to save 150 of 240 instructions a column: at least 1.5 times as fast. Lanes of 8 bits
-were predicted to be twice as fast where scores fit (found: 14.8 -> 29.7 for proteins; 14.1 -> 20.2 for genes, half of whose scores, those of the other strand, fit).
+all lanes came from one table for each row in place of a word for each lane, predicted to save 150 of 240 instructions a column: at least 1.5 times as fast.
+Lanes of 8 bits, predicted twice as fast where scores fit (found: 14.8 -> 29.7 for proteins; 14.1 -> 20.2 for genes, of which those of the other strand
+fit).
 """
 
 import argparse
