@@ -24,7 +24,7 @@ from tidalign.kernels.local.vectors import (
     masked_scored,
     score_of_zero,
 )
-from tidalign.kernels.local.walk import begun, walked
+from tidalign.kernels.local.walk import begun, copy, walked
 from tidalign.kernels.runtime.numba_cache import jit
 from tidalign.kernels.runtime.vectors import FROM_X, apart
 
@@ -163,7 +163,7 @@ def down(buffers, sides, i, n, target, block, span, costs, scores, track, keep, 
     row_above(above, width, span, costs, null)
     for row in range(0, n, STRIP_ROWS * lanes):
         if keep and block < n and row % block == 0:
-            kept[row // block * len(above) : (row // block + 1) * len(above)] = above
+            copy(kept, row // block * len(above), above, np.int64(0), len(above))
         round_swept(used, sides, strips, i, row, m, width, row * width, span, costs, scores, track, keep and block >= n, found, null)
     return used, strips
 
@@ -198,7 +198,7 @@ def align_along(order, sides, targets, target_starts, n, m, same, block_rows, wi
             if cursor[0] <= begin or cursor[3]:
                 continue
             if blocks > 1:
-                above[:] = kept[begin // block * len(above) : (begin // block + 1) * len(above)]
+                copy(above, np.int64(0), kept, begin // block * len(above), len(above))
                 for row in range(begin, min(height, begin + block), STRIP_ROWS * lanes):
                     round_swept(used, sides, strips, i, row, cursor[1], width, (row - begin) * width, span, costs, scores, 0, True, found, null)
             q = queries[query_starts[i] :]

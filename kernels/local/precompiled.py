@@ -28,4 +28,4 @@ def kernels() -> Iterator[tuple[Any, dict[str, Any]]]:
     yield walk.align_groups, gaps | strip | batch | runs | aligned
     low = np.empty(0, np.int8)
     scored = {"buffers": (low, letters, low, low, words[:0].ravel()), "scores": (number,) * (3 if lookups.SHARES else 1), "null": np.uint8(0)}
-    yield scored_host.score_groups, gaps | batch | {"targets": letters, "target_starts": numbers} | scored
+    yield scored_host.score_groups, gaps | batch | {"order": numbers, "targets": letters, "target_starts": numbers} | scored

@@ -59,5 +59,5 @@ def _scores(query: Coded, target: Coded, letters: Coding, span: int) -> npt.NDAr
     )
     of_one = lookups.SHARES and len(letters.scores) == 1 and query.one
     sides = (query.codes, query.starts, letters.table), target.codes, target.starts, n, m
-    scored_host.score_groups(*sides, np.int64(span), letters.costs, letters.scores * (3 if of_one else 1), buffers, found, np.uint8(0))
+    scored_host.score_groups(np.arange(len(n)), *sides, np.int64(span), letters.costs, letters.scores * (3 if of_one else 1), buffers, found, np.uint8(0))
     return found.ravel()

@@ -11,8 +11,8 @@ from tidalign.kernels.runtime.vectors import apart
 
 
 @jit
-def score_groups(sides, targets, target_starts, n, m, span, costs, scores, buffers, found, null):
-    """Score pairs, as many at a time as there are lanes; arguments as `walk.align_groups` has them. Fills found[0]."""
+def score_groups(order, sides, targets, target_starts, n, m, span, costs, scores, buffers, found, null):
+    """Score the pairs order[0], order[1], ..., as many at a time as there are lanes; arguments as `walk.align_groups` has them. Fills found[0]."""
     apart()
     top, letters, state, strip, words = buffers
     queries, query_starts, table = sides
@@ -21,8 +21,8 @@ def score_groups(sides, targets, target_starts, n, m, span, costs, scores, buffe
     held = 1 + STRIP_ROWS * (1 + pieces)
     pad = 255 if len(scores) == 2 else len(table) - 1
     query = strip.ctypes.data if len(scores) == 2 else words.ctypes.data
-    for first in range(0, len(n), lanes):
-        rows = np.arange(first, min(first + lanes, len(n)))
+    for first in range(0, len(order), lanes):
+        rows = order[first : first + lanes]
         count = len(rows)
         height, width = np.int64(0), np.int64(1)
         for lane in range(count):

@@ -27,6 +27,13 @@ MATCH, INSERTION, DELETION, MISMATCH = 7, 1, 2, 8
 """Operations as in BAM."""
 
 
+@jit
+def copy(out, at, values, first, count):
+    """Copy so many values, one by one: numba takes two seconds to compile what assigns a slice."""
+    for i in range(count):
+        out[at + i] = values[first + i]
+
+
 @inline
 def add(cigar, at, stop, code):
     """Put one letter more of an operation in front of those that begin at `at`; returns where they begin then."""
@@ -136,7 +143,7 @@ def align_groups(order, sides, targets, target_starts, n, m, same, block_rows, s
         first_row(above, width, span, costs, null)
         for row in range(0, height, STRIP_ROWS):
             if keep and blocks > 1 and row % block == 0:
-                kept[row // block * len(above) : (row // block + 1) * len(above)] = above
+                copy(kept, row // block * len(above), above, np.int64(0), len(above))
             place = row * width * lanes if single else 0
             track = 1 if not keep else 2
             strip_swept(used, sides, n, m, rows, count, row, width, width * lanes, place, span, costs, scores, track, single, found, null)
@@ -154,7 +161,7 @@ def align_groups(order, sides, targets, target_starts, n, m, same, block_rows, s
             if reach == 0:
                 continue
             if blocks > 1:
-                above[:] = kept[begin // block * len(above) : (begin // block + 1) * len(above)]
+                copy(above, np.int64(0), kept, begin // block * len(above), len(above))
                 for row in range(begin, min(height, begin + block), STRIP_ROWS):
                     place = (row - begin) * width * lanes
                     strip_swept(used, sides, n, m, rows, count, row, reach + 1, width * lanes, place, span, costs, scores, 0, True, found, null)
@@ -171,4 +178,4 @@ def align_groups(order, sides, targets, target_starts, n, m, same, block_rows, s
 def gathered(cigar, ends, offsets, out):
     """Copy the operations of all pairs one after the other."""
     for i in range(len(ends)):
-        out[offsets[i] : offsets[i + 1]] = cigar[ends[i, 0] : ends[i, 1]]
+        copy(out, offsets[i], cigar, ends[i, 0], ends[i, 1] - ends[i, 0])
