@@ -47,7 +47,7 @@ def test_a_gpu_that_fails_for_good_is_left_alone(tmp_path: Path, sides: Any, ans
         assert (each["gpu"], each["host"], each["why"]) == ("1", os.uname().nodename, "its worker died, or was cut off")
         assert each["task"].startswith("j000000") and each["seconds"] > 0
     assert "cannot use GPU 1 (cudaErrorDevicesUnavailable" in refused["why"]
-    assert report["deaths"] == 1  # not one for every tile that it is given
+    assert report["deaths"] <= 1  # not one for every tile that it is given; none where it died before it had begun the first
 
 
 @pytest.mark.parametrize("gpus", [1, pytest.param(2, marks=pytest.mark.slow)])
