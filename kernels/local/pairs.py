@@ -1,7 +1,7 @@
 """Alignment of pairs by scores: local, with free ends, global, or extension from the corner; any matrix, gaps of one or two pieces."""
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,9 @@ ROUND_ROWS = 256
 
 SHARED_PAIRS = 256
 """Pairs of one query from which on all lanes share its scores: a kernel of its own, which must be worth its compilation."""
+
+BYTES_CELLS = 2e9
+"""Cells of all calls of this process (0.2 s) from which on so are lanes of 8 bits that share none."""
 
 Integers = npt.NDArray[np.int64]
 
@@ -115,9 +118,9 @@ def memory(letters: Coding, query: int, target: int, *, traced: bool, local: boo
 
 
 class _Work:
-    """Take pairs on their way to `Alignments`. gain: vectors of cells that pairs of this process would have saved, one by one."""
+    """Take pairs on their way to `Alignments`. gain: vectors of cells that this process would have saved, one pair by one; cells: that it scored alone."""
 
-    gain: ClassVar[float] = 0.0
+    gain, cells = 0.0, 0.0
 
     def __init__(self, letters: Coding, query: Coded, target: Coded, span: str, report: str) -> None:
         self._letters, self._query, self._target = letters, query, target
@@ -179,6 +182,9 @@ class _Work:
         done, rows = np.zeros(len(narrow), np.bool_), np.flatnonzero(narrow)
         if self._keep or not self._local or len(rows) < SHARED_PAIRS or max(self._letters.costs) > scored.MOST_COST:
             return done
+        _Work.cells += float((self._query.lengths[rows] * self._target.lengths[rows]).sum())
+        if _Work.cells < BYTES_CELLS and not (len(self._letters.scores) == 1 and self._query.at(rows).one):
+            return done
         order = self._in_groups(rows[scored.group_bytes(self._letters, self._target.lengths[rows]) <= GROUP_BYTES])
         order = order[~self._alone(order, scored.LANES)]
         self._found[0, order] = scored.scores(self._query.at(order), self._target.at(order), self._letters, self._span)
@@ -213,8 +219,6 @@ class _Work:
 
         n, m = self._query.lengths[order], self._target.lengths[order]
         firsts = np.arange(0, len(order), lanes)
-        if not len(firsts):
-            return np.zeros(0, np.bool_)
         together = np.maximum.reduceat(n, firsts) / STRIP_ROWS * np.maximum.reduceat(m, firsts)
         alone = np.add.reduceat(-(-n // (STRIP_ROWS * PAIR_LANES)) * (m + PAIR_LANES), firsts)
         saved = together - ALONG_COST * alone

@@ -9,6 +9,7 @@ import scored_oracle
 from scored_cases import SCORINGS, batch, cases
 
 from tidalign.kernels.local import pairs, scored
+from tidalign.kernels.local.coding import Coding
 from tidalign.kernels.scoring.substitution import Substitution
 
 NEVER = 1e18
@@ -20,6 +21,7 @@ def bytes_scored(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     calls: list[int] = []
     scores = scored._scores
     monkeypatch.setattr(pairs, "SHARED_PAIRS", 1)
+    monkeypatch.setattr(pairs, "BYTES_CELLS", 0.0)
     monkeypatch.setattr(pairs, "ALONG_SAVES", NEVER)
     monkeypatch.setattr(scored, "_scores", lambda query, *rest: (calls.append(len(query)), scores(query, *rest))[1])
     return calls
@@ -75,6 +77,20 @@ def test_only_scores_of_local_pairs_are_made_so(bytes_scored: list[int]) -> None
     for report, span in (("ends", "local"), ("cigar", "local"), ("score", "query"), ("score", "global")):
         found = pairs.align(*sides, scoring, report=report, span=span).score
         assert found is not None and len(np.unique(found)) == 1 and bytes_scored == []
+
+
+def test_a_kernel_of_8_bits_is_compiled_where_it_is_worth_it(bytes_scored: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """From so many cells of all calls on; at once for one query with many sequences, whose scores are looked up: that one is compiled ahead."""
+    monkeypatch.setattr(pairs, "BYTES_CELLS", 2.5 * 300 * 49)
+    monkeypatch.setattr(pairs._Work, "cells", 0.0)
+    for calls in (0, 0, 1, 2):
+        assert scores(["WYRRAND"] * 299 + ["WYRRANE"], ["WYRRAND"] * 300, "blosum62")[:299] == [44] * 299
+        assert len(bytes_scored) == calls
+    monkeypatch.setattr(pairs._Work, "cells", 0.0)
+    coding = Coding(Substitution.parse("blosum62"))
+    one, many = (coding.coded(batch(["WYRRAND"] * count, coding.scoring), place) for place, count in enumerate((1, 300)))
+    assert pairs.align_coded(one.at(np.zeros(300, np.int64)), many, coding, report="score").score.tolist() == [44] * 300
+    assert len(bytes_scored) == 3
 
 
 def test_long_and_unlike_pairs_are_left_to_others(bytes_scored: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
