@@ -33,7 +33,7 @@ SHARED_PAIRS = 256
 """Pairs of one query from which on all lanes share its scores: a kernel of its own, which must be worth its compilation."""
 
 BYTES_CELLS = 2e9
-"""Cells of all calls of this process (0.2 s) from which on so are lanes of 8 bits that share none."""
+"""Cells of all calls of this process (0.2 s) from which on a kernel of 8 bits that is not compiled ahead is worth its compilation."""
 
 Integers = npt.NDArray[np.int64]
 

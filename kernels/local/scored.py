@@ -17,7 +17,7 @@ TOO_MUCH = 0xFF
 """A score that stands for all from it on."""
 
 MOST_COST = 0x7F
-"""Of a gap's first letter, that lanes hold."""
+"""Highest cost of a gap's first letter that lanes hold."""
 
 SAMPLED = 16
 """One group of so many is tried first."""

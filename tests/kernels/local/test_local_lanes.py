@@ -68,6 +68,6 @@ def test_widths_do_not_show(lanes: int) -> None:
 
 @pytest.mark.slow
 def test_scores_are_looked_up_by_shuffles_too(tmp_path: Path) -> None:
-    """Where a processor has no instruction that looks up 64 bytes; compiled elsewhere, as kernels that are kept do not say which they were compiled for."""
+    """Look scores up as processors do that have no instruction for 64 bytes; kept elsewhere, as kernels do not say which they were compiled for."""
     shuffled = printed(SHUFFLED, "False", NUMBA_CACHE_DIR=str(tmp_path))
     assert shuffled == printed(SHUFFLED, "True") and shuffled[0] == shuffled[1]

@@ -46,7 +46,7 @@ def test_scores_are_as_in_the_whole_matrix(bytes_scored: list[int], name: str) -
 
 @pytest.mark.parametrize("match", [1, 2, 127])
 def test_scores_about_the_highest_of_8_bits(bytes_scored: list[int], match: int) -> None:
-    """What is 255 or more is scored again, in 16 bits; all lengths are in one group or another."""
+    """Scores again, in 16 bits, what is 255 or more; all lengths are in one group or another."""
     letters = "".join(random.Random(3).choices("ACGT", k=300))
     lengths = [length for length in range(300) if length * match < 1000] + [0, 1, 2] * scored.LANES
     strings = [letters[:length] for length in lengths]

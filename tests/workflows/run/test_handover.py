@@ -74,7 +74,7 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("workers")
 @pytest.mark.parametrize(("gpus", "times"), [((), 0), (("0",), 1)])
 def test_workers_on_cores_take_no_gpu(freed: list[str], tmp_path: Path, gpus: tuple[str, ...], times: int) -> None:
-    """What a script has in CuPy's pool is its own."""
+    """Leave a script what it has in CuPy's pool."""
     crew = Crew(Stop(), str(tmp_path), __name__, 1, None)
     crew.replace(gpus, 2)
     crew.hire()

@@ -1,4 +1,4 @@
-"""Which GPUs a server's workers have: all of them, whether Dask's workers could be started or not, and each as many as may have it at a time."""
+"""Give a server's workers all GPUs, whether Dask's workers could be started or not, and each as many as may have it at a time."""
 
 from typing import Any
 
