@@ -86,7 +86,7 @@ class SearchResults(RunResults[SearchManifest]):
     def _readers(self, columns: list[str]) -> Iterator[Reader]:
         """Give what reads the hits of each chunk of queries, in order."""
         for queries in self._manifest.queries:
-            yield partial(_best, _paths(self._manifest, self._parts, queries), columns, self.parameters.top)
+            yield partial(_best, self._manifest, self._parts, queries, columns)
 
 
 def counted(manifest: SearchManifest, parts: dict[str, list[PartFile]]) -> tuple[Counter[str], int]:
@@ -94,21 +94,23 @@ def counted(manifest: SearchManifest, parts: dict[str, list[PartFile]]) -> tuple
     statuses: Counter[str] = Counter()
     queries = 0
     for each in manifest.queries:
-        for table in _best(_paths(manifest, parts, each), ["ordinal", "status"], manifest.parameters.top):
+        for table in _best(manifest, parts, each, ["ordinal", "status"]):
             statuses.update({entry["values"]: entry["counts"] for entry in pc.value_counts(table["status"]).to_pylist()})
             queries += len(np.unique(table["ordinal"].to_numpy()))
     return statuses, queries
 
 
-def _paths(manifest: SearchManifest, parts: dict[str, list[PartFile]], queries: Queries) -> list[str]:
-    return [part.path for chunk, _ in manifest.parts_of(queries) for part in parts[chunk]]
-
-
-def _best(paths: list[str], wanted: list[str], top: int) -> Iterator[Any]:
+def _best(manifest: SearchManifest, parts: dict[str, list[PartFile]], queries: Queries, wanted: list[str]) -> Iterator[Any]:
     """Read the best hits of a chunk of queries, the columns wanted, in tables."""
+    paths = [part.path for chunk, _ in manifest.parts_of(queries) for part in parts[chunk]]
+    if len(manifest.database.slices) == 1:  # nothing is to be merged
+        schema = pa.schema([SEARCH_HITS.field(name) for name in wanted])
+        for path in paths:
+            yield from read_tables(path, schema)
+        return
     schema = pa.schema([SEARCH_HITS.field(name) for name in dict.fromkeys((*wanted, *KEYS))])
     table = pa.concat_tables([schema.empty_table(), *(rows for path in paths for rows in read_tables(path, schema))])
-    order, rank = merged(table, top)
+    order, rank = merged(table, manifest.parameters.top)
     if "rank" in wanted:
         table = table.set_column(table.schema.get_field_index("rank"), schema.field("rank"), rank)
     yield from in_order(table.select(wanted), order)

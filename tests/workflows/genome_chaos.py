@@ -21,23 +21,25 @@ from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.genome.walk import walk
 from tidalign.workflows.run import devices
 from tidalign.workflows.run.devices import Resources
-from tidalign.workflows.run.genome.run import run_genomes
+from tidalign.workflows.run.genome import run
+from tidalign.workflows.run.genome.run import SHARED_WORK, run_genomes
 from tidalign.workflows.run.runner import RunKind
 
 TILE_ANCHORS = 8
 
 
 def drive(
-    directory: str, target: str, query: str, mode: str = "exact", *, staged: bool = True, speed: float = GPU.speed, hire: float = 0.0, **resources: Any
+    directory: str, target: str, query: str, mode: str = "exact", *, staged: bool = True, share: float = SHARED_WORK, hire: float = 0.0, **resources: Any
 ) -> Any:
     """Run `run_genomes` with every unit in stages and few anchors a tile, so that a small genome makes many tasks. hire: seconds of one GPU from which on
-    others are worth it."""
+    others are worth it; share: from which on two processes share one."""
     source = GenomeSource((Pair("pair", target, query),))
-    small = {"CPU": replace(CPU, tile_anchors=TILE_ANCHORS), "GPU": replace(GPU, tile_anchors=TILE_ANCHORS, speed=speed)}
+    small = {"CPU": replace(CPU, tile_anchors=TILE_ANCHORS), "GPU": replace(GPU, tile_anchors=TILE_ANCHORS)}
     with (
         mock.patch.object(plan, "TILE_SECONDS", 0.0 if staged else 1e9),
         mock.patch.multiple(devices, **small),
         mock.patch.object(RunKind, "hire_seconds", hire),
+        mock.patch.object(run, "SHARED_WORK", share),
     ):
         return run_genomes(directory, source, GenomeParameters(mode=mode), resources=Resources(**resources))
 

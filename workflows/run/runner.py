@@ -261,8 +261,8 @@ def _work(crew: Crew, kind: RunKind[M, T, R], tracker: T, stop: Stop, resources:
     if gpus.device.takes_gpu:
         crew.replace([*gpus.names] * shared, kind.gpu_tasks)
         crew.pace(forecast.speeds() if forecast else {})
-        little = kind.begins_here(gpus) and not crew.hiring and tracker.work() <= kind.hire_seconds * gpus.device.speed
-        several = shared > 1 or (gpus.apart and not little)
+        much = not kind.begins_here(gpus) or crew.hiring or tracker.gpu_seconds() > kind.hire_seconds
+        several = shared > 1 or (gpus.apart and much)
     else:
         several = bool(resources.workers)
         if resources.workers is None:

@@ -156,6 +156,10 @@ class Tracker(ABC, Generic[P]):
         """Estimate the seconds of one core for all tasks that are left."""
         return sum(self.weight(piece) for pieces in self._running.values() for piece in pieces)
 
+    def gpu_seconds(self) -> float:
+        """Estimate the seconds of one GPU for all that is left."""
+        return self.work() / self.device.speed
+
     def left(self) -> float:
         """Compute the share of all that is still to be done."""
         return 1.0 - self._finished / (self.total() or 1.0)
@@ -187,11 +191,9 @@ class Tracker(ABC, Generic[P]):
         suspected = suspects(piece.start, piece.stop, blamed)
         if suspected and not self.divisible(piece):
             suspected = [(piece.start, piece.stop)]
-        rest = [self._claimed(piece, a, b) for a, b in gaps(piece.start, piece.stop, suspected)]
+        ranges = gaps(piece.start, piece.stop, suspected)
+        rest = [piece.cut(a, b, claims.claim_path(self.directory, piece.chunk, a, b, secrets.token_hex(4))) for a, b in ranges]
         return [piece.cut(a, b, None) for a, b in suspected], rest
-
-    def _claimed(self, piece: P, start: int, stop: int) -> P:
-        return piece.cut(start, stop, claims.claim_path(self.directory, piece.chunk, start, stop, secrets.token_hex(4)))
 
     def _task(self, pieces: list[P]) -> Task:
         amounts = list(map(self.amount, pieces))
@@ -222,7 +224,7 @@ class Tracker(ABC, Generic[P]):
 
     def done(self, task: Task, result: Any) -> Iterable[Task]:
         with self._lock:
-            pieces = self._forget(task)
+            pieces, _ = self._running.pop(task), self._at.pop(task, None)
             self._finish(pieces)
         self._unbegun = 0
         given_up = result if (isolated := pieces[0].claim is None) else 0
@@ -233,10 +235,6 @@ class Tracker(ABC, Generic[P]):
             self.note("done", task=task.key, amount=round(sum(map(self.amount, pieces)), 3), **self.counted(pieces, result))
         return self._made([new for piece in pieces for new in self.following(piece, given_up)])
 
-    def _forget(self, task: Task) -> list[P]:
-        self._at.pop(task, None)
-        return self._running.pop(task)
-
     def _finish(self, pieces: Sequence[P]) -> None:
         amount = sum(map(self.amount, pieces))
         self._written |= {parts.part_path(f"{self.directory}/parts", *self.rows(piece)) for piece in pieces}
@@ -246,7 +244,7 @@ class Tracker(ABC, Generic[P]):
         self.tell()
 
     def died(self, task: Task, killed: bool) -> Iterable[Task]:
-        pieces = self._forget(task)
+        pieces, _ = self._running.pop(task), self._at.pop(task, None)
         written = [piece for piece in pieces if self.written(piece)]
         left = [piece for piece in pieces if piece not in written]
         for piece in pieces if self._stop.number is not None else written:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 SMALL_INPUT = 64_000_000
 """Bytes of input files below which this process reads them itself: starting workers takes a second or two."""
 
-SHARED_BY, SHARED_WORK, SHARED_LETTERS = 2, 10.0, 1 << 26
+SHARED_BY, SHARED_WORK, SHARED_LETTERS = 2, 3.0, 1 << 26
 """Processes that share a GPU, from so many estimated seconds of each GPU on and where no side has more letters: threads make rows, and walk, while the GPU is
 another's, and one process has one interpreter lock for them. Of larger sides the search for seeds, which is the GPU's alone, takes most."""
 
@@ -155,7 +155,7 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
             return 1
         if len(gpus.names) == 1 and self._parameters.mode != "exact":
             return 1  # kernels of two processes take turns: what their threads gain, the start of workers and the turns cost
-        much = tracker.left() * tracker.total() > SHARED_WORK * gpus.device.speed * len(gpus.names)
+        much = tracker.gpu_seconds() > SHARED_WORK * len(gpus.names)
         return SHARED_BY if much and installed("dask_cuda") and may_start() else 1
 
     def precompiled(self, gpus: Gpus) -> Lists:

@@ -20,7 +20,7 @@ def exclusive(tmp_path: Path) -> dict[str, str]:
 
 def test_two_processes_do_not_share_it(tmp_path: Path, sides: Any, answers: Any, exclusive: dict[str, str]) -> None:
     """However much there is to do: none is started in vain."""
-    status, said = drive_apart(tmp_path / "run", sides, "exact", {"gpus": 1, "speed": 1e-9}, **exclusive)
+    status, said = drive_apart(tmp_path / "run", sides, "exact", {"gpus": 1, "share": 0.0}, **exclusive)
     assert status == Exit.COMPLETE, said
     assert answer(tmp_path / "run") == answers["exact"]
     assert journal(tmp_path / "run", "hired") == journal(tmp_path / "run", "unhired") == []

@@ -17,7 +17,6 @@ from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import HIRE_SECONDS
 from tidalign.kernels.runtime.errors import DeviceLimit
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
-from tidalign.pipeline.device import GPU
 from tidalign.pipeline.genome import plan
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
@@ -29,7 +28,7 @@ from tidalign.workflows.cli import main
 from tidalign.workflows.run import devices
 from tidalign.workflows.run.devices import Resources
 from tidalign.workflows.run.genome import run as genome_run
-from tidalign.workflows.run.genome.run import run_genomes
+from tidalign.workflows.run.genome.run import SHARED_WORK, run_genomes
 from tidalign.workflows.status import Exit
 
 WORKFLOWS = Path(__file__).parents[2]
@@ -125,17 +124,17 @@ STAND_IN = {"PYTHONPATH": os.pathsep.join([str(WORKFLOWS / "stand_in"), *filter(
 
 
 @pytest.mark.parametrize(
-    ("gpus", "mode", "speed", "processes"),
+    ("gpus", "mode", "share", "processes"),
     [
-        (2, "exact", GPU.speed, 2),
-        pytest.param(2, "independent", 1e-9, 4, marks=pytest.mark.slow),
-        (1, "exact", 1e-9, 2),
-        pytest.param(1, "independent", 1e-9, 1, marks=pytest.mark.slow),
+        (2, "exact", SHARED_WORK, 2),
+        pytest.param(2, "independent", 0.0, 4, marks=pytest.mark.slow),
+        (1, "exact", 0.0, 2),
+        pytest.param(1, "independent", 0.0, 1, marks=pytest.mark.slow),
     ],
 )
-def test_several_processes(tmp_path: Path, sides: Any, answers: Any, gpus: int, mode: str, speed: float, processes: int) -> None:
-    """A worker for each GPU; two, where it is much work for GPUs of that speed and the start of workers is worth it."""
-    status, said = drive_apart(tmp_path / "run", sides, mode, {"gpus": gpus, "speed": speed}, **STAND_IN)
+def test_several_processes(tmp_path: Path, sides: Any, answers: Any, gpus: int, mode: str, share: float, processes: int) -> None:
+    """A worker for each GPU; two, where it is much work and the start of workers is worth it."""
+    status, said = drive_apart(tmp_path / "run", sides, mode, {"gpus": gpus, "share": share}, **STAND_IN)
     assert status == Exit.COMPLETE, said
     assert answer(tmp_path / "run") == answers[mode]
     assert [event["workers"] for event in journal(tmp_path / "run", "hired")] == [processes] * (processes > 1)
@@ -152,9 +151,8 @@ def test_where_no_worker_can_be_started_this_process_works(
         raise NoWorkers("worker processes need 96 open files")
 
     monkeypatch.setattr(start, "start", fails)
-    monkeypatch.setattr(genome_run, "SHARED_WORK", 0.0)
     monkeypatch.setattr(genome_run, "installed", lambda name: name == "dask_cuda")
-    report = drive(str(tmp_path / "run"), *sides, device="gpu")
+    report = drive(str(tmp_path / "run"), *sides, share=0.0, device="gpu")
     assert (report.exit, report.workers) == (Exit.COMPLETE, 0)
     assert answer(tmp_path / "run") == answers["exact"]
     assert ["96 open files" in event["why"] for event in journal(tmp_path / "run", "unhired")] == [True]

@@ -8,14 +8,18 @@ from unittest import mock
 
 import pytest
 
+from tidalign.cluster.gpus import HIRE_SECONDS
 from tidalign.cluster.guard import may_start
+from tidalign.cluster.stop import Stop
 from tidalign.pipeline.device import CPU, GPU
 from tidalign.pipeline.genome.input.source import GenomeSource
 from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.genome.plan import GenomeManifest, Job, plan_tiles
 from tidalign.workflows.run.devices import Gpus, Resources
 from tidalign.workflows.run.genome.run import SHARED_LETTERS, SHARED_WORK, Genomes
+from tidalign.workflows.run.genome.tiles import Tiles
 
-LONG = 2.1 * SHARED_WORK * GPU.speed
+LONG = 2.1 * SHARED_WORK
 
 
 @pytest.fixture(autouse=True)
@@ -25,9 +29,9 @@ def dask_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "dask_cuda", module)
 
 
-def processes(gpus: int, mode: str = "exact", *, work: float = LONG, left: float = 1.0, letters: int = SHARED_LETTERS, cores: int = 0, **resources: Any) -> int:
+def processes(gpus: int, mode: str = "exact", *, work: float = LONG, letters: int = SHARED_LETTERS, cores: int = 0, **resources: Any) -> int:
     names = {str(place): "Z" for place in range(gpus)}
-    tracker: Any = mock.Mock(total=lambda: work, left=lambda: left, letters=lambda: letters)
+    tracker: Any = mock.Mock(gpu_seconds=lambda: work, letters=lambda: letters)
     return Genomes(GenomeSource(()), GenomeParameters(mode=mode)).processes(tracker, Gpus(names, "", GPU, cores), Resources(**resources))
 
 
@@ -36,10 +40,9 @@ def test_long_work_on_small_sides(gpus: int, mode: str, shared: int) -> None:
     assert processes(gpus, mode) == shared
 
 
-def test_the_work_is_that_of_each_gpu_and_what_is_left() -> None:
+def test_the_work_is_that_of_each_gpu() -> None:
     assert processes(3) == 1
     assert processes(1, work=LONG / 3) == 1
-    assert processes(1, left=0.1) == 1
 
 
 def test_the_index_of_a_large_side_is_not_on_a_gpu_twice() -> None:
@@ -68,3 +71,27 @@ def test_a_daemon_may_start_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_gpus_do_not_wait_for_kernels_of_cores(gpus: int, compiles: bool) -> None:
     of = Gpus({str(place): "Z" for place in range(gpus)}, "", GPU if gpus else CPU)
     assert Genomes(GenomeSource(()), GenomeParameters()).compiles(of) is compiles
+
+
+HUMAN_MOUSE = [int(2.9e9 / 30)] * 30, [int(2.6e9 / 30)] * 30
+
+
+@pytest.mark.parametrize(
+    ("targets", "queries", "gfextend", "measured"),
+    [
+        ([4_641_652], [4_857_450], True, 0.7),  # E. coli, Salmonella
+        ([175_000_000], [50_000_000], True, 1.8),
+        ([250_000_000], [230_000_000], True, 6.0),
+        (*HUMAN_MOUSE, True, 2 * 310.0),
+        ([10_000_000], [11_000_000], False, 50.0),  # chromosomes 22 of human and gorilla, exact mode
+    ],
+)
+def test_the_seconds_of_a_gpu_are_about_what_was_measured(targets: list[int], queries: list[int], gfextend: bool, measured: float) -> None:
+    """Whole genomes, and pieces of one, by the commands of docs/benchmarks.md, less their start: hired for, or not, as the work is."""
+    parameters = GenomeParameters(gfextend=gfextend)
+    sides = [{"id": number, "bases": sum(of), "sequences": len(of)} for number, of in enumerate((targets, queries))]
+    tiles = plan_tiles(sum(targets), queries, parameters)
+    job = Job("pair", 0, 1, None, 0, 0, False, 2 * len(queries), 0, 0, tiles)
+    tracker = Tiles("nowhere", GenomeManifest("run", parameters, {}, {}, sides, [job], ["pair"]), Stop(), lambda *_: None, GPU)
+    assert measured / 15 < tracker.gpu_seconds() < measured * 2
+    assert (tracker.gpu_seconds() > HIRE_SECONDS) is (measured > HIRE_SECONDS)
