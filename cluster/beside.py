@@ -1,4 +1,4 @@
-"""Workers beside the one that dask-cuda starts for each GPU: more of them on the same GPUs, and some on cores."""
+"""Workers of a cluster of dask-cuda's: each sees its GPU alone; more than one for each GPU, and some on cores."""
 
 import copy
 from collections.abc import Sequence
@@ -9,17 +9,21 @@ _OF_GPUS = ("preload", "preload_argv", "data", "plugins")
 """Options of what dask-cuda has its workers load and hold."""
 
 
-def with_more(kind: type[Any], gpus: Sequence[str]) -> type[Any]:
-    """Make a kind of cluster of dask-cuda's whose workers, beyond one for each GPU, have those that `gpus` names again, and then cores: one thread each, which
-    see no GPU."""
+def with_own(kind: type[Any], gpus: Sequence[str]) -> type[Any]:
+    """Make a kind of cluster of dask-cuda's whose workers see their own GPU alone, as CUDA takes 0.2 s to begin for each that it sees. Beyond one for each GPU
+    it has those that `gpus` names again, and then cores: one thread each, which see no GPU."""
 
-    class Mixed(kind):  # type: ignore[misc]
+    class Own(kind):  # type: ignore[misc]
         def new_worker_spec(self) -> dict[Any, Any]:
             try:
                 spec: dict[Any, Any] = super().new_worker_spec()
-                return spec
             except ValueError:  # each GPU has its worker
-                pass
+                return self._more()
+            for gpu, worker in spec.items():
+                worker["options"]["env"]["CUDA_VISIBLE_DEVICES"] = str(gpu)
+            return spec
+
+        def _more(self) -> dict[Any, Any]:
             for place, gpu in enumerate(gpus):
                 if gpu in gpus[:place] and (name := f"{gpu}-{place}") not in self.worker_spec:
                     first = next(device for device in self.cuda_visible_devices if str(device) == gpu)
@@ -28,4 +32,4 @@ def with_more(kind: type[Any], gpus: Sequence[str]) -> type[Any]:
             options = {name: value for name, value in self.new_spec["options"].items() if name not in _OF_GPUS}
             return {name: self.new_spec | {"options": options | {"nthreads": 1, "env": {"CUDA_VISIBLE_DEVICES": ""}}}}
 
-    return Mixed
+    return Own

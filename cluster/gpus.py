@@ -5,6 +5,7 @@ import os
 import threading
 from collections.abc import Iterator
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from tidalign.cluster.errors import NoWorkers
@@ -108,7 +109,23 @@ def begin(count: int | None) -> None:
     """
     global _known
     _known = threading.Event()
-    threading.Thread(target=_begin, args=(count, _known), name="begin").start()
+    if (several := len(there := _listed())) > 1:
+        os.putenv("CUDA_VISIBLE_DEVICES", there[0])  # for CUDA, which takes 0.2 s for each that it sees; who asks this process's os.environ sees all
+    threading.Thread(target=_begin, args=(count or several or None, _known), name="begin").start()
+
+
+_DEVICES = "/proc/driver/nvidia/gpus"
+
+
+def _listed() -> list[str]:
+    """List the GPUs that CUDA would see, by what it calls them, without asking it; none where nobody knows."""
+    listed = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if listed is not None:
+        return [word for word in map(str.strip, listed.split(",")) if word]
+    try:
+        return [str(number) for number in range(len([*Path(_DEVICES).iterdir()]))]
+    except OSError:
+        return []
 
 
 _known: threading.Event | None = None

@@ -23,7 +23,7 @@ from distributed import Client, LocalCluster
 from distributed.utils import silence_logging_cmgr
 
 from tidalign.cluster import forks
-from tidalign.cluster.beside import with_more
+from tidalign.cluster.beside import with_own
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import TASKS_OF_A_GPU
 from tidalign.cluster.guard import see_guard
@@ -237,7 +237,7 @@ def _local(count: int, gpus: Sequence[str], modules: Sequence[str], scratch: str
     see_guard()
     forks.make_room(count)
     kind, more = _kind(gpus)
-    kind, security = with_mute_scheduler(kind if len(set(gpus)) in (0, count) else with_more(kind, gpus)), credentials()
+    kind, security = with_mute_scheduler(with_own(kind, gpus) if gpus else kind), credentials()
     # As in forks.py: what is started here must not die of Ctrl-C.
     resource_tracker.ensure_running()
     unmasked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

@@ -1,8 +1,11 @@
 """What is said of GPUs, with a driver of the test's own."""
 
+import os
 import sys
 import threading
 import types
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -112,6 +115,12 @@ class Cuda:
 
     def __init__(self, devices: list[str], failing: str = "") -> None:
         self.devices, self.failing, self.retained, self.mode = devices, failing, 0, 0
+        self.seen: list[str] = []
+
+    def see(self, name: str, value: str) -> None:
+        """Hear, as the driver's own environment, which of them it is to see."""
+        assert name == "CUDA_VISIBLE_DEVICES"
+        self.seen = value.split(",")
 
     def __getattr__(self, name: str) -> Any:
         if name == self.failing:
@@ -122,7 +131,7 @@ class Cuda:
         return 0
 
     def _cuDeviceGetCount(self, count: Any) -> int:
-        count._obj.value = len(self.devices)
+        count._obj.value = len(self.seen or self.devices)
         return 0
 
     def _cuDeviceGet(self, device: Any, place: int) -> int:
@@ -146,7 +155,12 @@ def begun(monkeypatch: pytest.MonkeyPatch, cuda: Cuda, count: int | None, wanted
     monkeypatch.setattr(gpus, "_known", None)
     monkeypatch.setattr(gpus, "_one", {})
     monkeypatch.setattr(gpus.ctypes, "CDLL", lambda name: cuda)
-    gpus.begin(count)
+    monkeypatch.setattr(gpus, "os", types.SimpleNamespace(environ=os.environ, putenv=cuda.see))
+    with TemporaryDirectory() as folder:
+        monkeypatch.setattr(gpus, "_DEVICES", folder)
+        for number in range(len(cuda.devices)):
+            Path(folder, f"0000:{number:02}:00.0").mkdir()
+        gpus.begin(count)
     try:
         return usable(wanted)
     finally:
@@ -155,7 +169,7 @@ def begun(monkeypatch: pytest.MonkeyPatch, cuda: Cuda, count: int | None, wanted
                 thread.join()
 
 
-@pytest.mark.parametrize(("visible", "called"), [(None, "0"), ("3", "3"), ("GPU-0,1", "GPU-0")])
+@pytest.mark.parametrize(("visible", "called"), [(None, "0"), ("3", "3"), ("GPU-0", "GPU-0")])
 def test_cuda_begins_on_one_gpu(monkeypatch: pytest.MonkeyPatch, visible: str | None, called: str) -> None:
     installed(monkeypatch, [], visible)  # NVML is not asked
     cuda = Cuda(["H200"])
@@ -176,7 +190,25 @@ def test_cuda_begins_on_the_first_of_two(monkeypatch: pytest.MonkeyPatch, count:
     installed(monkeypatch, ["H200", "A100"])
     cuda = Cuda(["H200", "A100"])
     assert begun(monkeypatch, cuda, count, count) == dict([("0", "H200"), ("1", "A100")][:count])
-    assert cuda.retained == 1
+    assert (cuda.retained, cuda.seen) == (1, ["0"])
+
+
+@pytest.mark.parametrize(("visible", "found"), [("1,0", {"1": "A100", "0": "H200"}), ("1,7", {"1": "A100"}), (" 1 , 0,", {"1": "A100", "0": "H200"})])
+def test_cuda_begins_on_the_first_that_is_listed(monkeypatch: pytest.MonkeyPatch, visible: str, found: dict[str, str]) -> None:
+    """It sees that one, which is sooner; who asks for all finds all."""
+    installed(monkeypatch, ["H200", "A100"], visible)
+    cuda = Cuda(["H200", "A100"])
+    assert begun(monkeypatch, cuda, None, None) == found
+    assert (cuda.retained, cuda.seen) == (1, ["1"])
+
+
+def test_nobody_knows_which_gpus_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where /proc is another's."""
+    installed(monkeypatch, ["H200", "A100"])
+    monkeypatch.setattr(Path, "mkdir", lambda *_: None)
+    cuda = Cuda(["H200", "A100"])
+    assert begun(monkeypatch, cuda, None, None) == {"0": "H200", "1": "A100"}
+    assert (cuda.retained, cuda.seen) == (1, [])
 
 
 def test_what_is_for_one_process_is_left_to_workers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,7 +106,7 @@ class _Drain(threading.Thread):
 
 def main() -> int:
     """Run the order, in the child; gives its exit status."""
-    threading.Thread(target=_die_with_parent, daemon=True).start()
+    threading.Thread(target=die_with_parent, daemon=True).start()
     work, order = json.loads(sys.argv[1])
     try:
         import_module(WORK[work]).do(order, lambda: os.write(1, b"."))
@@ -127,7 +127,7 @@ def main() -> int:
     return Exit.COMPLETE
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     """End this process when standard input is closed, which a worker that is killed does: then there is nobody left to work for."""
     while os.read(0, 1):
         pass

@@ -1,14 +1,16 @@
 """Say what a run did: report.json, of what all kinds of runs have; and what it was forecast to take, while it goes on."""
 
 import json
+import pickle
 import platform
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -104,12 +106,14 @@ class Beside:
     script's end waits for it.
 
     after: seconds after which it begins, unless a context that it is used as has ended before.
+    apart: it is made in a process of its own, which ends with this one: else what it loads and compiles would hold up the threads that have GPUs work.
     """
 
-    def __init__(self, make: Callable[[], "Forecast | None"], after: float = 0.0) -> None:
+    def __init__(self, make: Callable[[], "Forecast | None"], after: float = 0.0, *, apart: bool = False) -> None:
         self.forecast: Forecast | None = None
         self._withdrawn = threading.Event()
-        threading.Thread(target=self._run, args=(make, after), name=THREAD).start()
+        made = partial(_apart, make) if apart else make
+        threading.Thread(target=self._run, args=(made, after), name=THREAD, daemon=apart).start()
 
     def __enter__(self) -> Self:
         return self
@@ -122,3 +126,14 @@ class Beside:
             return
         with suppress(Exception):  # it is told, and nothing else depends on it
             self.forecast = make()
+
+
+def _apart(make: Callable[[], "Forecast | None"]) -> "Forecast | None":
+    """Make a forecast in a process of its own (workflows/estimate/apart.py)."""
+    command = [sys.executable, "-P", "-m", "tidalign.workflows.estimate.apart"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as child:
+        assert child.stdin and child.stdout
+        pickle.dump(make, child.stdin)
+        child.stdin.flush()  # and is left open: its end is that of this process
+        forecast: Forecast | None = pickle.load(child.stdout)
+    return forecast

@@ -72,6 +72,10 @@ class RunKind(ABC, Generic[M, T, R]):
     begun: T | None = None
     """What tracks work on what was read, from when it begins."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Give what another process needs for a forecast."""
+        return {name: value for name, value in vars(self).items() if name not in ("_check", "begun")}
+
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
         """Give what is computed, as plan.json has it."""
@@ -155,8 +159,7 @@ class RunKind(ABC, Generic[M, T, R]):
 
 
 def run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, told: OnProgress | None = None) -> R:
-    """Run all stages of a kind of run in `directory`; go on where an earlier call stopped, whatever stopped it. told: of progress, in any thread, see
-    `OnProgress`.
+    """Run all stages of a kind of run in `directory`; go on where an earlier call stopped, whatever stopped it. told: of progress, in any thread.
 
     Raises InputError (65), MissingInput (66), NoWorkers (69), CannotWrite (73), DiskFull (74), ClusterLost (75), ManifestMismatch (78) and
     Stopped (130 or 143); after each of them the same call goes on. The report's `exit` is 3 if something was capped or had to be given up.
@@ -188,7 +191,7 @@ def _run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, to
         busy = Busy(crew.busy, told) if going and gpus.device.takes_gpu else None
         try:
             with staged(crew, resources.scratch) if resources.scratch and going else nullcontext(), busy or nullcontext():
-                early = Beside(kind.forecast, MEANWHILE_SECONDS * kind.forecast_from) if going and fresh else None
+                early = Beside(kind.forecast, MEANWHILE_SECONDS * kind.forecast_from, apart=gpus.device.takes_gpu) if going and fresh else None
                 with early or nullcontext(), crew.timed("read"):
                     planned = kind.read(crew, told, readers, Meanwhile(stop, gpus, ready) if going else None)
                 ready()
@@ -203,13 +206,11 @@ def _run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, to
                 kind.begun.withdraw_claims()
         if rundir.finished(crew.directory):
             return kind.report.from_json(rundir.read_report(crew.directory))
-        counted = kind.counted(planned, tracker)
-        if predicted and not fresh:
-            del predicted["read"]
+        predicted = predicted and {stage: seconds for stage, seconds in predicted.items() if fresh or stage != "read"}
         count, total, faults = history(crew.directory)
         used = gpus.first("there is little for others to do") if len(gpus.names) > 1 and not crew.size and kind.begins_here(gpus) else gpus
         report = kind.report(
-            **counted,
+            **kind.counted(planned, tracker),
             seconds=round(time.monotonic() - began, 3),
             stages=crew.seconds,
             predicted=predicted,
@@ -255,14 +256,13 @@ def _work(crew: Crew, kind: RunKind[M, T, R], tracker: T, stop: Stop, resources:
     large = tracker.work() > kind.forecast_from * gpus.device.speed
     alike = gpus.device.takes_gpu and len({*gpus.names.values()}) == 1 and not gpus.cores  # nothing is decided by what is forecast
     known, share = early.forecast if early else None, 1.0 if early else tracker.left()
-    beside = Beside(kind.forecast) if large and alike and not known else None
+    beside = Beside(kind.forecast, apart=True) if large and alike and not known else None
     forecast = known or (kind.forecast() if large and not alike else None)
     shared = kind.processes(tracker, gpus, resources) if gpus.device.takes_gpu else 1
     if gpus.device.takes_gpu:
         crew.replace([*gpus.names] * shared, kind.gpu_tasks)
         crew.pace(forecast.speeds() if forecast else {})
-        much = not kind.begins_here(gpus) or crew.hiring or tracker.gpu_seconds() > kind.hire_seconds
-        several = shared > 1 or (gpus.apart and much)
+        several = shared > 1 or (gpus.apart and (not kind.begins_here(gpus) or crew.hiring or tracker.gpu_seconds() > kind.hire_seconds))
     else:
         several = bool(resources.workers)
         if resources.workers is None:

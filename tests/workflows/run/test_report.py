@@ -1,10 +1,18 @@
 """A forecast that is made while others work: once they have taken long enough, and not at all where they have ended before."""
 
+import os
+import subprocess
+import sys
 import threading
+import time
+from pathlib import Path
 
 import pytest
 
 from tidalign.cluster.task import THREAD
+from tidalign.pipeline.pairs.aligner import PairParameters
+from tidalign.pipeline.pairs.input.read import inspect
+from tidalign.workflows.run.pairs.run import Pairs
 from tidalign.workflows.run.report import Beside
 
 
@@ -33,3 +41,35 @@ def test_it_begins_after_a_while_unless_all_is_over(after: float) -> None:
         assert made.wait(30) if after < 1 else not made.is_set()
     assert over(), "it waits no longer than what it is used beside"
     assert made.is_set() is (after < 1)
+
+
+def test_it_is_the_same_in_a_process_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the run has that no other process can have."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "pairs.seq").write_text(">ACGTACGTAC\n<ACGAACGTAC\n" * 500)
+    kind = Pairs(inspect(str(tmp_path / "pairs.seq")), PairParameters(), check=lambda _: None)
+    beside, here = Beside(kind.forecast, apart=True), kind.forecast()
+    assert over() and beside.forecast and here
+    for gpus in (None, {"NVIDIA H200"}):
+        assert beside.forecast.predicted(gpus, 0, 1.0) == here.predicted(gpus, 0, 1.0) is not None
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes in /proc")
+def test_its_process_ends_with_the_one_that_asked(tmp_path: Path) -> None:
+    """Which does not wait, however long the forecast takes."""
+    program = "import os, time; from tidalign.workflows.run.report import Beside; from test_report import endless\n"
+    program += "beside = Beside(endless, apart=True)\nwhile not os.path.exists('begun'): time.sleep(0.01)\n"
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)}, check=True, timeout=60)
+    child = int((tmp_path / "begun").read_text())
+    late = time.monotonic() + 60
+    while Path(f"/proc/{child}").exists() and time.monotonic() < late:
+        time.sleep(0.01)
+    assert not Path(f"/proc/{child}").exists()
+
+
+def endless() -> None:
+    """Never make a forecast."""
+    Path("begun.tmp").write_text(str(os.getpid()))
+    Path("begun.tmp").rename("begun")
+    while True:
+        time.sleep(1)
