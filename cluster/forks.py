@@ -65,7 +65,7 @@ def serve(modules: Sequence[str], *, gpus: bool = False) -> None:
     _make_folder()
     unmasked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        multiprocessing.get_context("forkserver").set_forkserver_preload(["distributed", *(_GPU_MODULES if gpus else ()), *modules])
+        multiprocessing.get_context("forkserver").set_forkserver_preload(["distributed", "tidalign.cluster.private", *(_GPU_MODULES if gpus else ()), *modules])
         forkserver.ensure_running()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, unmasked)

@@ -35,6 +35,10 @@ TINY_INPUT = 4_000_000
 """Bytes of input files below which cores may be sooner than a GPU has started."""
 
 
+LARGE_INPUT = 256_000_000
+"""Bytes of input files above which several GPUs may be needed."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairReport(Report):
     """Holds what report.json of a run over pairs says.
@@ -79,8 +83,11 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
         return self._source.to_json()
 
     def chosen(self, gpus: Gpus, resources: Resources) -> Gpus:
-        size = sum(file["size"] for file in self._source.files())
-        return sooner(gpus, resources, self.forecast, self._small()) if size < TINY_INPUT else gpus
+        return sooner(gpus, resources, self.forecast, self._small()) if self._size() < TINY_INPUT else gpus
+
+    def _size(self) -> int:
+        """Count the bytes of the input files."""
+        return sum(file["size"] for file in self._source.files())
 
     def _small(self) -> float:
         """Tell up to how many seconds of one core threads of this process do all of it."""
@@ -110,6 +117,10 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
         aligned = meanwhile if meanwhile and not known and not self._shard else None
         if aligned and claims.leftover(directory):
             crew.begin_to_hire()  # what was left behind may be of what kills its process: not this one again
+        elif aligned and len(aligned.gpus.names) > 1 and self._size() > LARGE_INPUT:
+            from tidalign.cluster import forks
+
+            forks.serve([self.module], gpus=True)  # what workers are forked from, while it is found whether they are needed
         while True:
             reading = self._reading(crew, told, aligned, known)
             try:

@@ -20,7 +20,7 @@ from tidalign.pipeline.pairs.input.read import inspect
 from tidalign.pipeline.store import claims
 from tidalign.workflows.estimate import of_pairs, rates
 from tidalign.workflows.estimate.rates import Rates
-from tidalign.workflows.run import devices, runner
+from tidalign.workflows.run import devices, report, runner
 from tidalign.workflows.run.crew import Crew
 from tidalign.workflows.run.devices import Gpus, Resources
 from tidalign.workflows.run.pairs import alignment, run, tasks
@@ -235,12 +235,12 @@ def test_one_gpu_does_not_wait_for_a_forecast(gpu: list[int], made: tuple[Path, 
         forecast.set()
 
     monkeypatch.setattr(run.Pairs, "forecast_from", 0.0)
-    monkeypatch.setattr(run.Pairs, "forecast", slow)
+    monkeypatch.setattr(report, "_apart", slow)
     source = inspect(str(made[0] / "q.fa"), str(made[0] / "t.fa"))
     runner.read(tmp_path, run.Pairs(source, PairParameters()), Resources(workers=0))
     try:
-        report = drive_made(tmp_path, made)
-        assert not forecast.is_set() and sum(gpu) == PAIRS and report.predicted is None
+        found = drive_made(tmp_path, made)
+        assert not forecast.is_set() and sum(gpu) == PAIRS and found.predicted is None
     finally:
         over.set()
     assert answer(tmp_path) == expected(made[1]) and forecast.wait(600)
