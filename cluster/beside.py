@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
+from tidalign.cluster.settings import PRELOAD
+
 _OF_GPUS = ("preload", "preload_argv", "data", "plugins")
 """Options of what dask-cuda has its workers load and hold."""
 
@@ -21,6 +23,7 @@ def with_own(kind: type[Any], gpus: Sequence[str]) -> type[Any]:
                 return self._more()
             for gpu, worker in spec.items():
                 worker["options"]["env"]["CUDA_VISIBLE_DEVICES"] = str(gpu)
+                worker["options"]["preload"] = [*worker["options"].get("preload", ()), PRELOAD]
             return spec
 
         def _more(self) -> dict[Any, Any]:

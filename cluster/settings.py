@@ -5,7 +5,10 @@ from typing import Any
 from tidalign.cluster import forks
 from tidalign.cluster.private import NO_ROUTES
 
+PRELOAD = "tidalign.cluster.unasked"
+
 _SETTINGS = NO_ROUTES | {
+    "distributed.worker.preload": [PRELOAD],
     # Each connection keeps its last messages, for those who look for errors in Dask: a thousand of each worker's.
     "distributed.admin.low-level-log-length": 50,
     "distributed.deploy.lost-worker-timeout": "1h",

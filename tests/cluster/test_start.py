@@ -1,5 +1,6 @@
 """Workers listen to this machine and to who started them only, are refused with the way out where they cannot do the work, and are closed in bounded time."""
 
+import multiprocessing
 import os
 import shutil
 import socket
@@ -8,6 +9,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ import pytest
 from ending import survivors
 
 import tidalign
-from tidalign.cluster import others
+from tidalign.cluster import forks, others
 from tidalign.cluster import start as starting
 from tidalign.cluster.errors import ClusterLost, NoWorkers
 from tidalign.cluster.others import CLOSE_TIMEOUT, package_digest
@@ -92,6 +94,25 @@ def test_another_user_gets_no_code_in() -> None:
         stranger = subprocess.run([sys.executable, "-W", "ignore", "-c", STRANGER, port], stdout=-1, stderr=-1, text=True, timeout=900)
         assert stranger.stdout.split("\n") == ["refused", "refused", ""], stranger.stderr
         assert len(workers.everywhere(os.getpid)) == 1
+
+
+def _found(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def test_workers_load_nothing_that_is_only_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which this process, that may be a script's, finds all the same, and whoever forks from what they are forked from."""
+    (tmp_path / "pandas.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with start(1) as workers:
+        assert list(workers.everywhere(_found, "pandas").values()) == list(workers.everywhere(_found, "scipy").values()) == [False]
+        with multiprocessing.get_context(forks.METHOD).Pool(1) as pool:
+            assert pool.apply(_found, ("pandas",))
+    assert _found("pandas")
 
 
 def test_closing_takes_a_bounded_time(monkeypatch: pytest.MonkeyPatch) -> None:
