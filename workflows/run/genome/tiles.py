@@ -39,7 +39,7 @@ PENDING = {"seed": 1.0, "walk": 0.6, "extend": 0.6, "assemble": 0.1}
 """The same of a stage and those that follow it."""
 
 
-GPU_HIT, GPU_EXTENSION, GPU_LETTER, GPU_UNIT = 6e-11, 4e-7, 5e-9, 5e-3
+GPU_HIT, GPU_EXTENSION, GPU_LETTER, GPU_UNIT = 6e-11, 1e-6, 5e-9, 5e-3
 """Seconds of one GPU, an H100 or H200, for a seed hit, tried without gaps; for the gapped extension of one, where all are extended; for each letter of the
 shorter side, along what both share; and for each unit. Against cores it is ten times as fast at units of a bacterium, and thousands of times at seeds."""
 
