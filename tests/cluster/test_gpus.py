@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from tidalign.cluster import gpus
+from tidalign.cluster.beside import with_own
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import usable
+from tidalign.cluster.settings import PRELOAD, settings
 
 
 class DriverError(Exception):
@@ -236,3 +238,32 @@ def test_where_cuda_does_not_begin_the_driver_says_why(monkeypatch: pytest.Monke
     installed(monkeypatch, None)
     with pytest.raises(NoWorkers, match="no NVIDIA driver answers"):
         begun(monkeypatch, Cuda(["H200"], failing), None, None)
+
+
+class Cluster:
+    """Gives the workers that dask-cuda would have: one for each device, which sees all, its own first."""
+
+    def __init__(self, devices: list[int | str]) -> None:
+        self.cuda_visible_devices = devices
+        self.worker_spec: dict[Any, Any] = {}
+        self.new_spec = {"cls": None, "options": {"nthreads": 2, "preload": ["dask_cuda.initialize"], "plugins": {"RMM"}}}
+
+    def new_worker_spec(self) -> dict[Any, Any]:
+        free = [device for device in self.cuda_visible_devices if device not in self.worker_spec]
+        if not free:
+            raise ValueError("Can not scale beyond visible devices")
+        place = self.cuda_visible_devices.index(free[0])
+        seen = ",".join(map(str, [*self.cuda_visible_devices[place:], *self.cuda_visible_devices[:place]]))
+        return {free[0]: self.new_spec | {"options": self.new_spec["options"] | {"env": {"CUDA_VISIBLE_DEVICES": seen}}}}  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(("devices", "names"), [([0, 1], ["0", "1"]), (["GPU-1f0e", "GPU-0f0e"], ["GPU-1f0e", "GPU-0f0e"])])
+def test_workers_see_their_own_gpu_alone(devices: list[int | str], names: list[str]) -> None:
+    """Those that share one, too, and those beside them none."""
+    cluster = with_own(Cluster, [*names, *names])(devices)
+    for _ in range(2 * len(names) + 1):
+        cluster.worker_spec |= cluster.new_worker_spec()
+    options = [worker["options"] for worker in cluster.worker_spec.values()]
+    assert [each["env"] for each in options] == [{"CUDA_VISIBLE_DEVICES": name} for name in [*names, *names, ""]]
+    assert [each.get("preload") for each in options] == [["dask_cuda.initialize", PRELOAD]] * 4 + [None], "Dask's settings say it of the last"
+    assert settings()["distributed.worker.preload"] == [PRELOAD] and [each["nthreads"] for each in options] == [2, 2, 2, 2, 1]
