@@ -1,10 +1,12 @@
 """Run over pairs: partition them into chunks, and align what the run's parts do not hold yet, meanwhile and after it."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import TASKS_OF_A_GPU
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import cores
@@ -120,7 +122,8 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
         elif aligned and len(aligned.gpus.names) > 1 and self._size() > LARGE_INPUT:
             from tidalign.cluster import forks
 
-            forks.serve([self.module], gpus=True)  # what workers are forked from, while it is found whether they are needed
+            with suppress(NoWorkers):  # which who hires meets again
+                forks.serve([self.module], gpus=True)  # what workers are forked from, while it is found whether they are needed
         while True:
             reading = self._reading(crew, told, aligned, known)
             try:

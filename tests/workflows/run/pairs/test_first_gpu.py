@@ -20,6 +20,7 @@ from tidalign.workflows.status import Exit
 PAIRS = 240
 STAND_IN = str(Path(__file__).parents[2] / "stand_in")
 WORTH_IT = "from tidalign.workflows.run import runner; runner.RunKind.hire_seconds = 0.0; "
+LARGE = "from tidalign.workflows.run.pairs import run; run.LARGE_INPUT = 0; "
 DRIVE = "import sys; from chaos import drive; sys.exit(drive(*sys.argv[2:], device='gpu', gpus=int(sys.argv[1])).exit)"
 
 
@@ -42,8 +43,10 @@ def run(directory: Path, inputs: list[str], before: str = "", gpus: int = 2, sta
     return events
 
 
-def test_little_work_is_done_on_the_first_gpu(tmp_path: Path, made: tuple[list[str], Pairs]) -> None:
-    events = run(tmp_path, made[0])
+@pytest.mark.parametrize("large", ["", LARGE, LARGE + "import tempfile; tempfile.tempdir = '/nowhere'; "])
+def test_little_work_is_done_on_the_first_gpu(tmp_path: Path, made: tuple[list[str], Pairs], large: str) -> None:
+    """Of a large input, too, and where no workers could be started, of which none is needed."""
+    events = run(tmp_path, made[0], large)
     assert answer(tmp_path) == expected(made[1])
     report = rundir.read_report(str(tmp_path))
     assert "hired" not in events
@@ -53,7 +56,7 @@ def test_little_work_is_done_on_the_first_gpu(tmp_path: Path, made: tuple[list[s
 def test_this_process_works_until_workers_are_there(tmp_path: Path, made: tuple[list[str], Pairs]) -> None:
     given_back = tmp_path / "given back"
     pool = f"import cupy, types; pool = types.SimpleNamespace(free_all_blocks=lambda: open({str(given_back)!r}, 'a').write('.')); "
-    events = run(tmp_path / "run", made[0], WORTH_IT + pool + "cupy.get_default_memory_pool = lambda: pool; ", TIDALIGN_TEST_SLOW="0.4")
+    events = run(tmp_path / "run", made[0], LARGE + WORTH_IT + pool + "cupy.get_default_memory_pool = lambda: pool; ", TIDALIGN_TEST_SLOW="0.4")
     assert given_back.read_text(), "a worker has this GPU, too"
     tmp_path /= "run"
     assert answer(tmp_path) == expected(made[1])
