@@ -17,7 +17,7 @@ from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.gpus import TASKS_OF_A_GPU
 from tidalign.cluster.slurm.allocation import Allocation
 from tidalign.cluster.stop import Stop, on_signals
-from tidalign.cluster.task import Outcomes, Queue, Task, TaskKind, Threads, run_here
+from tidalign.cluster.task import KINDS, Outcomes, Queue, Task, TaskKind, Threads, run_here
 from tidalign.pipeline.errors import CannotWrite, Damaged, InputError, MissingInput
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.rundir import locked
@@ -191,8 +191,7 @@ class Crew:
                     handover.begin()
                 from tidalign.cluster.map import run_on
 
-                kinds: tuple[TaskKind, ...] = ("work",) if self._gpus else ("work", "read")
-                run_on(cast("Workers", self._workers), queue, outcomes, self._stop, threads, kinds)
+                run_on(cast("Workers", self._workers), queue, outcomes, self._stop, threads, KINDS[: 1 if self._gpus else 2])  # those with GPUs read nothing
 
     @property
     def _works(self) -> bool:
@@ -209,10 +208,11 @@ class Crew:
 
     def _room(self) -> dict[TaskKind, int]:
         """Tell how many tasks of each kind this process may have."""
-        reads = self.readers and (not self._workers or self._gpus)
+        coming = self._coming and not self._coming.done()  # the thread that starts them wants the interpreter, too, and there is much to do
+        reads = min(self.readers, 4 if coming else self.readers) if not self._workers or self._gpus else 0
         # What this process is at when workers come it finishes, beside one of them on the same GPU: little.
         work = (TASKS_OF_A_GPU if self.hiring else self.threads) if self._works else 0
-        return {"here": max(2, min(4, self.readers)), "read": self.readers if reads else 0, "work": work}
+        return {"here": max(2, min(4, self.readers)), "read": reads, "work": work}
 
     def map(self, function: Callable[..., Any], *items: Iterable[Any], here: bool = False) -> list[Any]:
         """Map a function as the built-in `map` does, a task for each call, results in order. here: in this process in any case."""

@@ -1,6 +1,7 @@
 """Workers that are hired meanwhile: once, with what goes wrong told to who needs them, and none left behind."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -172,3 +173,27 @@ def test_workers_that_come_when_all_is_done_did_nothing(tmp_path: Path, log: lis
     threading.Timer(0.2, let.set).start()
     mine.dismiss()
     assert (mine.size, mine.hosts, log) == (0, {}, ["started in hire", "closed"])
+
+
+def test_few_read_while_workers_start(tmp_path: Path, log: list[str], let: threading.Event) -> None:
+    """What starts them is Python's, as half of reading is."""
+    mine = Crew(Stop(), str(tmp_path), __name__, 2, None, readers=16)
+    running, lock, at_once = [0], threading.Lock(), list[int]()
+
+    def read() -> None:
+        with lock:
+            running[0] += 1
+            at_once.append(running[0])
+        time.sleep(0.05)
+        with lock:
+            running[0] -= 1
+
+    class Reading(Repeated):
+        def done(self, task: Task, result: Any) -> None:
+            pass
+
+    mine.begin_to_hire()
+    mine.run([Task(f"read-{place}", read, (), kind="read") for place in range(12)], Reading(str(tmp_path)))
+    let.set()
+    mine.dismiss()
+    assert max(at_once) == 4 and len(at_once) == 12
