@@ -29,12 +29,21 @@ TILE_ANCHORS = 8
 
 
 def drive(
-    directory: str, target: str, query: str, mode: str = "exact", *, staged: bool = True, share: float = SHARED_WORK, hire: float = 0.0, **resources: Any
+    directory: str,
+    target: str,
+    query: str,
+    mode: str = "exact",
+    *,
+    staged: bool = True,
+    speed: float = GPU.speed,
+    share: float = SHARED_WORK,
+    hire: float = 0.0,
+    **resources: Any,
 ) -> Any:
-    """Run `run_genomes` with every unit in stages and few anchors a tile, so that a small genome makes many tasks. hire: seconds of one GPU from which on
-    others are worth it; share: from which on two processes share one."""
+    """Run `run_genomes` with every unit in stages and few anchors a tile, so that a small genome makes many tasks. speed: of a GPU, in cores. hire: seconds of
+    one GPU from which on others are worth it; share: from which on two processes share one."""
     source = GenomeSource((Pair("pair", target, query),))
-    small = {"CPU": replace(CPU, tile_anchors=TILE_ANCHORS), "GPU": replace(GPU, tile_anchors=TILE_ANCHORS)}
+    small = {"CPU": replace(CPU, tile_anchors=TILE_ANCHORS), "GPU": replace(GPU, tile_anchors=TILE_ANCHORS, speed=speed)}
     with (
         mock.patch.object(plan, "TILE_SECONDS", 0.0 if staged else 1e9),
         mock.patch.multiple(devices, **small),

@@ -17,7 +17,7 @@ def test_a_look_at_a_task_that_has_ended_counts_nothing(tmp_path: Path) -> None:
     made = Alignment(str(tmp_path), "run", {}, mock.Mock(), lambda stage, done, _: told.append((stage, done)), CPU)
     made._chunks = {f"c{n}": {"id": f"c{n}", "rows": 10, "work": 1e7, "longest": 100} for n in range(2)}  # type: ignore[misc,assignment]
     made._share, made._rows = {f"c{n}": (0, 10) for n in range(2)}, 20
-    first, _ = (made._task([made._claimed(RowRange(f"c{n}", 0, 10), 0, 10)]) for n in range(2))
+    first, _ = (made._task([RowRange(f"c{n}", 0, 10, claims.claim_path(str(tmp_path), f"c{n}", 0, 10, "1"))]) for n in range(2))
     claim = made._running[first][0].claim
     assert claim and first.pulse
     claims.write(claim, 6, 8)
