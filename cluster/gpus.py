@@ -109,9 +109,10 @@ def begin(count: int | None) -> None:
     """
     global _known
     _known = threading.Event()
-    if (several := len(there := _listed())) > 1:
-        os.putenv("CUDA_VISIBLE_DEVICES", there[0])  # for CUDA, which takes 0.2 s for each that it sees; who asks this process's os.environ sees all
-    threading.Thread(target=_begin, args=(count or several or None, _known), name="begin").start()
+    listed = _listed()
+    if len(listed) > 1:
+        os.putenv("CUDA_VISIBLE_DEVICES", listed[0])  # for CUDA, which takes 0.2 s for each that it sees; who asks this process's os.environ sees all
+    threading.Thread(target=_begin, args=(count or len(listed) or None, _known), name="begin").start()
 
 
 _DEVICES = "/proc/driver/nvidia/gpus"
@@ -165,8 +166,7 @@ def _found(driver: Any, count: int | None) -> ctypes.c_int | None:
         return None
     _exclusive = _attribute(driver, device, _MODE) != _DEFAULT_MODE
     if not several:
-        visible = [each for each in os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",") if each.strip()]
-        _one[visible[0].strip()] = name.value.decode()
+        _one[(_listed() or ["0"])[0]] = name.value.decode()
     return None if _exclusive else device  # then it is for one process: a worker where there are several, or where a run goes on after a death
 
 

@@ -1,5 +1,5 @@
-"""Hide from a process of ours, once this module is loaded and for good, what is installed beside pyarrow, numba and CuPy. They load it to ask whether what
-they are given is of its kind, half a second of each worker and of some commands, none of which uses it."""
+"""Hide from a process of ours what is installed beside pyarrow, numba and CuPy. They load it to ask whether what they are given is of its kind: half a second
+of each worker and of some commands, none of which uses it."""
 
 import sys
 
@@ -15,4 +15,11 @@ class LeftOut:
             raise ModuleNotFoundError(name)
 
 
-sys.meta_path.insert(0, LeftOut("pandas", "scipy"))
+def leave_out() -> None:
+    """Hide it for good."""
+    sys.meta_path.insert(0, LeftOut("pandas", "scipy"))
+
+
+def dask_setup(_: object) -> None:
+    """Hide it from a worker: Dask calls this where a worker has this module as a preload."""
+    leave_out()

@@ -9,11 +9,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from tidalign.cluster.unasked import LeftOut, leave_out
+
 
 @contextmanager
 def _without(*names: str) -> Iterator[None]:
-    from tidalign.cluster.unasked import LeftOut  # here: loading it leaves out for good what no command uses
-
     hidden = LeftOut(*names)
     sys.meta_path.insert(0, hidden)
     try:
@@ -29,6 +29,7 @@ def calm() -> None:
 
 def load(module: str) -> Any:
     """Load a command's module, by its dotted name."""
+    leave_out()
     with _without("coverage"):
         _load_pyarrow()
         _load_numba()

@@ -6,9 +6,7 @@ import time
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +16,6 @@ from tidalign.pipeline.errors import Damaged
 from tidalign.pipeline.store.files import open_table, write_tables
 
 Range = tuple[int, int]
-
-SCANNERS = 8
-"""Threads that read parts' checksums, a second of one core for each gigabyte."""
 
 LIST_SECONDS, LIST_TRIES = 0.5, 180
 """Seconds between looks at a folder's list, and how many: NFS lists what other hosts made within a minute (`acdirmax`)."""
@@ -174,11 +169,8 @@ def scan(folder: str, run: str, pattern: str = "*.parquet", known: dict[str, Par
     known = {} if known is None else known
     broken: list[str] = []
     by_chunk: dict[str, dict[tuple[int, int], PartFile]] = {}
-    paths = [str(file) for file in sorted(Path(folder).glob(pattern)) if _NAME.match(file.name)]
-    with ThreadPoolExecutor(SCANNERS, "scan") as scanners:
-        read = dict(zip(new := [path for path in paths if path not in known], scanners.map(read_part, new, repeat(run)), strict=True))
-    for path in paths:
-        part = known.get(path) or read[path]
+    for path in (str(file) for file in sorted(Path(folder).glob(pattern)) if _NAME.match(file.name)):
+        part = known.get(path) or read_part(path, run)
         if part is None:
             broken.append(path)
             continue

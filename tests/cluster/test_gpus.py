@@ -205,7 +205,7 @@ def test_cuda_begins_on_the_first_that_is_listed(monkeypatch: pytest.MonkeyPatch
 
 
 def test_nobody_knows_which_gpus_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where /proc is another's."""
+    """Hide nothing from CUDA, as where /proc is another's."""
     installed(monkeypatch, ["H200", "A100"])
     monkeypatch.setattr(Path, "mkdir", lambda *_: None)
     cuda = Cuda(["H200", "A100"])

@@ -97,7 +97,7 @@ def test_another_user_gets_no_code_in() -> None:
 
 
 def test_workers_load_nothing_that_is_only_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which this process, that may be a script's, finds all the same, and whoever forks from what they are forked from."""
+    """Hide it from them alone: this process, which may be a script's, finds it, and so does whoever forks from what they are forked from."""
     (tmp_path / "pandas.py").touch()
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))

@@ -8,11 +8,11 @@ import threading
 from tidalign.workflows.run.child import die_with_parent
 
 NICENESS = 10
-"""Of this process: nobody waits for what it does."""
+"""Niceness of this process, for which nobody waits."""
 
 
 def main() -> None:
-    """Make it."""
+    """Make the forecast that standard input asks for, and end."""
     make = pickle.load(sys.stdin.buffer)
     threading.Thread(target=die_with_parent, daemon=True).start()
     os.nice(NICENESS)

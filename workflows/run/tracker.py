@@ -224,7 +224,8 @@ class Tracker(ABC, Generic[P]):
 
     def done(self, task: Task, result: Any) -> Iterable[Task]:
         with self._lock:
-            pieces, _ = self._running.pop(task), self._at.pop(task, None)
+            pieces = self._running.pop(task)
+            self._at.pop(task, None)
             self._finish(pieces)
         self._unbegun = 0
         given_up = result if (isolated := pieces[0].claim is None) else 0
@@ -244,7 +245,8 @@ class Tracker(ABC, Generic[P]):
         self.tell()
 
     def died(self, task: Task, killed: bool) -> Iterable[Task]:
-        pieces, _ = self._running.pop(task), self._at.pop(task, None)
+        pieces = self._running.pop(task)
+        self._at.pop(task, None)
         written = [piece for piece in pieces if self.written(piece)]
         left = [piece for piece in pieces if piece not in written]
         for piece in pieces if self._stop.number is not None else written:

@@ -176,7 +176,7 @@ def test_workers_that_come_when_all_is_done_did_nothing(tmp_path: Path, log: lis
 
 
 def test_few_read_while_workers_start(tmp_path: Path, log: list[str], let: threading.Event) -> None:
-    """What starts them is Python's, as half of reading is."""
+    """Leave the interpreter to the thread that starts them."""
     mine = Crew(Stop(), str(tmp_path), __name__, 2, None, readers=16)
     running, lock, at_once = [0], threading.Lock(), list[int]()
 

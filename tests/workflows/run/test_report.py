@@ -44,7 +44,7 @@ def test_it_begins_after_a_while_unless_all_is_over(after: float) -> None:
 
 
 def test_it_is_the_same_in_a_process_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the run has that no other process can have."""
+    """Make it whatever the run has that no other process can have."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     (tmp_path / "pairs.seq").write_text(">ACGTACGTAC\n<ACGAACGTAC\n" * 500)
     kind = Pairs(inspect(str(tmp_path / "pairs.seq")), PairParameters(), check=lambda _: None)
@@ -56,7 +56,7 @@ def test_it_is_the_same_in_a_process_of_its_own(tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes in /proc")
 def test_its_process_ends_with_the_one_that_asked(tmp_path: Path) -> None:
-    """Which does not wait, however long the forecast takes."""
+    """End with a process that does not wait, however long the forecast takes."""
     program = "import os, time; from tidalign.workflows.run.report import Beside; from test_report import endless\n"
     program += "beside = Beside(endless, apart=True)\nwhile not os.path.exists('begun'): time.sleep(0.01)\n"
     subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)}, check=True, timeout=60)

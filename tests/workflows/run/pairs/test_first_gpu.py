@@ -45,7 +45,7 @@ def run(directory: Path, inputs: list[str], before: str = "", gpus: int = 2, sta
 
 @pytest.mark.parametrize("large", ["", LARGE, LARGE + "import tempfile; tempfile.tempdir = '/nowhere'; "])
 def test_little_work_is_done_on_the_first_gpu(tmp_path: Path, made: tuple[list[str], Pairs], large: str) -> None:
-    """Of a large input, too, and where no workers could be started, of which none is needed."""
+    """Align a large input so, too, and where no workers could be started, of which none is needed."""
     events = run(tmp_path, made[0], large)
     assert answer(tmp_path) == expected(made[1])
     report = rundir.read_report(str(tmp_path))
