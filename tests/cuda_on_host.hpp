@@ -83,6 +83,7 @@ inline unsigned __ballot_sync(unsigned m, bool v) { int warp = current / 32; val
 inline int __popc(unsigned v) { return __builtin_popcount(v); }
 inline int __ffs(unsigned v) { return __builtin_ffs((int)v); }
 inline int atomicMin(int* p, int v) { int o = *p; *p = min(o, v); return o; }
+inline unsigned atomicOr(unsigned* p, unsigned v) { unsigned o = *p; *p |= v; return o; }
 inline int __reduce_min_sync(unsigned m, int v) { return -__reduce_max_sync(m, -v); }
 inline int __syncthreads_or(bool v) { static int some; some = 0; __syncthreads(); some |= v; __syncthreads(); int r = some; __syncthreads(); return r; }
 inline void __threadfence_block() {}

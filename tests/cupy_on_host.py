@@ -118,7 +118,7 @@ def on_device(array: Any) -> Array:
     return np.array(array, copy=True).view(Array)
 
 
-MADE = ("arange", "argsort", "bincount", "concatenate", "flatnonzero", "maximum", "minimum", "pad", "searchsorted", "unique", "where")
+MADE = ("arange", "argsort", "bincount", "concatenate", "flatnonzero", "maximum", "minimum", "pad", "repeat", "searchsorted", "unique", "where")
 """Functions of NumPy's, the arrays of which are the device's."""
 
 

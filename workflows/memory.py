@@ -4,7 +4,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tidalign.kernels.local.pairs import MAX_LETTERS
+from tidalign.kernels.local.memory import MAX_LETTERS
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.pairs.scored import WORK_PER_CELL
 from tidalign.pipeline.schema import SEARCH_HITS

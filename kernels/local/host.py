@@ -6,6 +6,7 @@ Rows are the query's, STRIP_ROWS of them a strip; a strip passes over all column
 
 import numpy as np
 
+from tidalign.kernels.local.bars import NO_BAR
 from tidalign.kernels.local.lookups import LETTERS, SHARED_BYTES, STRIP_ROWS
 from tidalign.kernels.local.vectors import fill, lane_count, lowest_score, score_of_zero, sweep, sweep_keep, sweep_placed, sweep_placed_keep, sweep_scored
 from tidalign.kernels.runtime.numba_cache import inline, jit
@@ -14,6 +15,9 @@ from tidalign.kernels.runtime.vectors import apart
 BEGIN_QUERY, BEGIN_TARGET, END_QUERY, END_TARGET, END_CORNER = 1, 2, 4, 8, 16
 """Of a span: letters of the query, or of the target, before the alignment cost nothing; it may end in the query's last row, in the target's last column, or
 where both meet. A local alignment, with none of these ends, may end anywhere."""
+
+LOOK_ROWS = 32
+"""Rows after which a group of pairs that have bars is looked at again."""
 
 
 @inline
@@ -25,13 +29,13 @@ def boundary(letters, free, costs):
 
 
 @jit
-def first_row(top, width, span, costs, null):
-    """Write H and I of row 0 to `top`."""
+def first_row(top, width, start, stop, span, costs, null):
+    """Write H and I of row 0 to `top`, columns [start, stop)."""
     lanes = lane_count(null)
     size = top.itemsize * lanes
     zero, low = score_of_zero(null), lowest_score(null)
     address = top.ctypes.data
-    for j in range(width):
+    for j in range(start, stop):
         score = boundary(j, span & BEGIN_TARGET, costs) + zero
         fill(address + j * size, score, null)
         for piece in range(len(costs) // 2):
@@ -167,6 +171,52 @@ def take_tracked(state, place, rows, count, row, track, found, null):
                 better(found, rows[lane], score - zero, row + np.int64(state[(place + 2) * lanes + lane]) + 1, column)
 
 
+@inline
+def any_above(values, at, limits):
+    """Tell whether a lane has more than its limit."""
+    found = False
+    for lane in range(len(limits)):
+        found |= values[at + lane] > limits[lane]
+    return found
+
+
+@jit
+def needed(above, width, start, stop, sides, n, rows, count, row, bars, costs, found, null):
+    """Give the columns that the LOOK_ROWS rows from `row` on need of a group of local pairs whose rows above had [start, stop): none if no pair can come to its
+    bar (bars.py) any more.
+
+    A cell is of use if its score and what the rows below score at best come to the bar. Once these rows alone do not, a path that does comes from a cell of
+    use above, and no more to the right of it than there are rows, and letters that its gaps can afford. All else may count as 0.
+    """
+    _, starts, _ = sides
+    least, worth = bars
+    lanes = lane_count(null)
+    most = -2 * lowest_score(null) - 1
+    limits = np.full(lanes, score_of_zero(null) + most, above.dtype)
+    afford, all_columns = np.int64(-1), False
+    for lane in range(count):
+        i = rows[lane]
+        if found[0, i] >= most:
+            continue  # the highest score of 8 or 16 bits stands for any from it on, whatever follows
+        if least[i] == NO_BAR:
+            return start, stop
+        below = worth[starts[i] + n[i]] - worth[starts[i] + min(row, n[i])]
+        if found[0, i] + below >= least[i]:
+            afford = max(afford, found[0, i] + below - least[i])
+            all_columns |= below >= least[i]
+            limits[lane] = max(np.int64(0), min(most, least[i] - below) - 1) + score_of_zero(null)
+    if all_columns or afford < 0:
+        return start, stop if all_columns else start
+    first, last = start, stop
+    while first < stop and not any_above(above, first * lanes, limits):
+        first += 1
+    while last > first and not any_above(above, (last - 1) * lanes, limits):
+        last -= 1
+    if last == first:
+        return start, start
+    return first, min(width, last + LOOK_ROWS + afford // min(costs[1], costs[-1]))
+
+
 @jit
 def take_columns(state, limits, n, m, rows, count, row, column, span, found, null):
     """Take in the cells of a strip in the last column of the pairs whose last column it is, and nothing of them from there on."""
@@ -192,8 +242,8 @@ def next_end(m, rows, count, column):
 
 
 @jit
-def strip_swept(buffers, sides, n, m, rows, count, row, stop, stride, place, span, costs, scores, track, keep, found, null):
-    """Make one strip, columns [1, stop), with what is tracked of it. place: of its first direction byte."""
+def strip_swept(buffers, sides, n, m, rows, count, row, start, stop, stride, place, span, costs, scores, track, keep, found, null):
+    """Make one strip, columns [start, stop), with what is tracked of it. place: of its first direction byte."""
     top, letters, state, strip, words, limits, directions = buffers
     queries, query_starts, table = sides
     lanes = lane_count(null)
@@ -214,7 +264,7 @@ def strip_swept(buffers, sides, n, m, rows, count, row, stop, stride, place, spa
     query = strip.ctypes.data if len(scores) == 2 else words.ctypes.data
     width = len(top) // (1 + pieces) * top.itemsize
     places = (top.ctypes.data, width, letters.ctypes.data, state.ctypes.data, query, limits.ctypes.data, directions.ctypes.data + place)
-    column = np.int64(1)
+    column = start
     while column < stop:
         end = stop - 1
         if stops:

@@ -6,18 +6,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tidalign.kernels.local.bars import Bars
 from tidalign.kernels.local.coding import Batch, Coded, Coding
+from tidalign.kernels.local.memory import BLOCK_BYTES, MAX_LETTERS, window
 from tidalign.kernels.scoring.substitution import Substitution
 from tidalign.kernels.wavefront.alignments import Alignments
 
 SPANS = ("local", "query", "target", "overlap", "global", "extension")
 REPORTS = ("score", "ends", "cigar")
-
-MAX_LETTERS = (1 << 28) - 1
-"""Of a side: what the length of an operation holds in its 28 bits."""
-
-BLOCK_BYTES = 1 << 23
-"""Direction bytes of a group of pairs that are made at once, where one row's are not more: they should stay in a core's cache."""
 
 GROUP_BYTES = 1 << 28
 """Memory of a group from which on its pairs are aligned one by one, each by all lanes."""
@@ -25,9 +21,6 @@ GROUP_BYTES = 1 << 28
 ALONG_COST, ALONG_SAVES = 1.25, 1e7
 """Weigh a vector of cells where lanes have strips of one pair against one where they have pairs; and say how many vectors (0.2 s) all calls of this process
 would have gained before pairs are aligned so: by kernels of their own, which are compiled once."""
-
-ROUND_ROWS = 256
-"""Rows of all lanes together, of the widest vectors, where they have strips of one pair."""
 
 SHARED_PAIRS = 256
 """Pairs of one query from which on all lanes share its scores: a kernel of its own, which must be worth its compilation."""
@@ -67,9 +60,20 @@ def align(
 
 
 def align_coded(
-    query: Coded, target: Coded, letters: Coding, *, span: str = "local", report: str = "cigar", zdrop: int | None = None, end_bonus: int = 0
+    query: Coded,
+    target: Coded,
+    letters: Coding,
+    *,
+    span: str = "local",
+    report: str = "cigar",
+    zdrop: int | None = None,
+    end_bonus: int = 0,
+    bars: Bars | None = None,
 ) -> Alignments:
-    """Align as `align` does sequences that `letters` has coded: many calls share what is coded once."""
+    """Align as `align` does sequences that `letters` has coded: many calls share what is coded once.
+
+    bars: of local pairs of which scores alone are asked for; of one that does not come to its bar any score below it is said.
+    """
     from tidalign.kernels.local import extension
 
     if span not in SPANS or report not in REPORTS:
@@ -78,7 +82,7 @@ def align_coded(
     if longest > MAX_LETTERS:
         raise MemoryError(f"a sequence of {longest:,} letters: pairs have at most {MAX_LETTERS:,} on a side")
     if span != "extension":
-        return _Work(letters, query, target, span, report).alignments()
+        return _Work(letters, query, target, span, report, bars).alignments()
     score, ends = extension.ends(query, target, letters, zdrop, end_bonus)
     if report == "score":
         none = np.zeros(len(query.lengths), np.int64)
@@ -100,33 +104,17 @@ def span_flags(span: str) -> int:
     }[span]
 
 
-def window(letters: Coding, query: Any) -> Any:
-    """Bound the letters of a target that a local alignment spans, by those of its query: with more, gaps cost more than all letters score."""
-    extended = int(min(letters.costs[1::2]))
-    return query + int(letters.matrix.max()) * query // extended if extended else query * 0 + MAX_LETTERS
-
-
-def memory(letters: Coding, query: int, target: int, *, traced: bool, local: bool) -> int:
-    """Estimate the bytes that a pair of so many letters takes on its way; traced: with its places."""
-    kept = 8 * (1 + len(letters.costs) // 2)
-    if not traced:
-        return (kept + 1) * (target + 1)
-    if local and window(letters, query) < target:
-        return memory(letters, query, target, traced=False, local=True) + memory(letters, query, window(letters, query), traced=True, local=True)
-    rows = (max(BLOCK_BYTES // (target + 1), int((kept * query) ** 0.5)) // ROUND_ROWS + 1) * ROUND_ROWS
-    return (target + 1) * (min(rows, query + ROUND_ROWS) + (query // rows + 2) * kept) + 4 * (query + target)
-
-
 class _Work:
     """Take pairs on their way to `Alignments`. gain: vectors of cells that this process would have saved, one pair by one; cells: that it scored alone."""
 
     gain, cells = 0.0, 0.0
 
-    def __init__(self, letters: Coding, query: Coded, target: Coded, span: str, report: str) -> None:
+    def __init__(self, letters: Coding, query: Coded, target: Coded, span: str, report: str, bars: Bars | None = None) -> None:
         self._letters, self._query, self._target = letters, query, target
         self._local, self._keep, self._report = span == "local", report != "score", report
         self._span = span_flags(span)
         n, m = query.lengths, target.lengths
+        self._bars = bars or Bars.none(len(n))
         self._found = np.zeros((5, len(n)), np.int64)
         room = np.cumsum(n + m + 1) if self._keep else np.zeros(len(n), np.int64)
         self._ends = np.stack([room, room], axis=1)
@@ -187,7 +175,7 @@ class _Work:
             return done
         order = self._in_groups(rows[scored.group_bytes(self._letters, self._target.lengths[rows]) <= GROUP_BYTES])
         order = order[~self._alone(order, scored.LANES)]
-        self._found[0, order] = scored.scores(self._query.at(order), self._target.at(order), self._letters, self._span)
+        self._found[0, order] = scored.scores(self._query.at(order), self._target.at(order), self._letters, self._span, self._bars.at(order))
         done[order] = self._found[0, order] < scored.TOO_MUCH
         return done
 
@@ -294,6 +282,18 @@ class _Work:
         scores = self._letters.scores
         if lookups.SHARES and not self._keep and len(scores) == 1 < lanes and len(order) >= SHARED_PAIRS and self._query.at(order).one:
             scores = scores * 3
-        rest = (self._target.codes, self._target.starts, n, m, self._letters.same, blocks, self._span, self._letters.costs, scores, self._keep)
+        rest = (
+            self._target.codes,
+            self._target.starts,
+            n,
+            m,
+            self._letters.same,
+            blocks,
+            self._span,
+            self._letters.costs,
+            scores,
+            self._bars.arrays,
+            self._keep,
+        )
         null = np.dtype(f"{'u' if self._local else 'i'}{bits // 8}").type(0)
         walk.align_groups(order, sides, *rest, buffers, np.empty(kept, signed), self._cigar, self._ends, self._found, null)

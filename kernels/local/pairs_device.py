@@ -14,6 +14,7 @@ import numpy.typing as npt
 from tidalign.kernels.local import extension, host, pairs
 from tidalign.kernels.local.coding import Batch, Coding
 from tidalign.kernels.local.device import extensions, forms, launches
+from tidalign.kernels.local.memory import MAX_LETTERS
 from tidalign.kernels.local.uploaded import Uploaded, uploaded
 from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.errors import KernelError
@@ -199,7 +200,7 @@ def widths(n: Any, m: Any, coding: Coding, span: str, lifted: bool) -> tuple[Any
     costs = [int(cost) for cost in coding.costs]
     least = n + (m - n) * (m < n)
     highest = int(coding.matrix.max()) * least
-    sound = (highest < MAX_SCORE) & ((n + m) * max(costs[1::2]) + 2 * sum(costs) < MAX_SCORE) & (n + m < pairs.MAX_LETTERS)
+    sound = (highest < MAX_SCORE) & ((n + m) * max(costs[1::2]) + 2 * sum(costs) < MAX_SCORE) & (n + m < MAX_LETTERS)
     narrow = sound & (highest < 8 * launches.OVER) & (span == "local" and lifted)
     return narrow, sound & ~narrow
 

@@ -12,13 +12,14 @@ def kernels() -> Iterator[tuple[Any, dict[str, Any]]]:
     """Give each with examples of its arguments, for affine gaps and a matrix: scores of 8 bits alone, and of 16 bits with the way back."""
     number, numbers, table, letters = np.int64(0), np.empty(0, np.int64), np.empty((0, 0), np.int64), np.empty(0, np.uint8)
     lanes, words, address = np.empty(0, np.int16), np.empty((0, 0), np.uint64), np.uint64(0)
-    gaps = {"span": number, "costs": (number, number), "scores": (number,), "null": np.uint16(0), "found": table}
+    gaps = {"span": number, "costs": (number, number), "scores": (number,), "null": np.uint16(0), "found": table, "bars": (numbers, numbers)}
     places = (address, number, address, address, address, address, number)
     strip = dict.fromkeys(("count", "row", "start", "stop", "stride", "place", "track"), number) | {"rows": numbers, "places": places, "keep": True}
     buffers = (lanes, letters, lanes, lanes, words[:0].ravel(), lanes, letters)
     batch = {"buffers": buffers, "sides": (letters, numbers, words), "n": numbers, "m": numbers}
     yield host.swept, gaps | strip
     yield host.strip_swept, gaps | strip | batch
+    yield host.needed, gaps | strip | batch | {"above": lanes, "width": number}
     yield host.at_borders, gaps | dict.fromkeys(("n", "m", "i"), number)
     path = dict.fromkeys(("stride", "lanes", "lane", "top_row"), number) | {"directions": letters, "q": letters, "t": letters}
     runs = {"same": np.empty((0, 0), np.uint8), "cursor": numbers, "cigar": np.empty(0, np.uint32)}

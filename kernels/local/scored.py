@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalign.kernels.local import lookups, scored_host
+from tidalign.kernels.local.bars import Bars
 from tidalign.kernels.local.coding import Coded, Coding
 from tidalign.kernels.local.lanes import PAIR_LANES
 from tidalign.kernels.local.lookups import STRIP_ROWS
@@ -28,7 +29,7 @@ def group_bytes(letters: Coding, targets: npt.NDArray[np.int64]) -> npt.NDArray[
     return (targets + 1) * LANES * (2 + len(letters.costs) // 2)
 
 
-def scores(query: Coded, target: Coded, letters: Coding, span: int) -> npt.NDArray[np.int64]:
+def scores(query: Coded, target: Coded, letters: Coding, span: int, bars: Bars) -> npt.NDArray[np.int64]:
     """Score pairs, those of a group side by side -> int64[n], at most TOO_MUCH. Where half of a sample scores that much, so are all others said to.
 
     span: of local alignments, as host.py has it.
@@ -39,13 +40,13 @@ def scores(query: Coded, target: Coded, letters: Coding, span: int) -> npt.NDArr
         tried[:] = True
     for rows in (np.flatnonzero(tried), np.flatnonzero(~tried)):
         if len(rows):
-            found[rows] = _scores(query.at(rows), target.at(rows), letters, span)
+            found[rows] = _scores(query.at(rows), target.at(rows), letters, span, bars.at(rows))
         if 2 * (found[rows] == TOO_MUCH).sum() > len(rows):
             break
     return found
 
 
-def _scores(query: Coded, target: Coded, letters: Coding, span: int) -> npt.NDArray[np.int64]:
+def _scores(query: Coded, target: Coded, letters: Coding, span: int, bars: Bars) -> npt.NDArray[np.int64]:
     n, m = query.lengths, target.lengths
     found = np.zeros((1, len(n)), np.int64)
     pieces = len(letters.costs) // 2
@@ -59,5 +60,6 @@ def _scores(query: Coded, target: Coded, letters: Coding, span: int) -> npt.NDAr
     )
     of_one = lookups.SHARES and len(letters.scores) == 1 and query.one
     sides = (query.codes, query.starts, letters.table), target.codes, target.starts, n, m
-    scored_host.score_groups(np.arange(len(n)), *sides, np.int64(span), letters.costs, letters.scores * (3 if of_one else 1), buffers, found, np.uint8(0))
+    looked_up = letters.scores * (3 if of_one else 1)
+    scored_host.score_groups(np.arange(len(n)), *sides, np.int64(span), letters.costs, looked_up, bars.arrays, buffers, found, np.uint8(0))
     return found.ravel()

@@ -13,9 +13,11 @@ from tidalign.kernels.local.host import (
     END_CORNER,
     END_QUERY,
     END_TARGET,
+    LOOK_ROWS,
     at_borders,
     first_row,
     letters_of,
+    needed,
     strip_swept,
 )
 from tidalign.kernels.local.lookups import STRIP_ROWS
@@ -104,7 +106,7 @@ def begun(i, cursor, cigar, ends, span, found):
 
 
 @jit
-def align_groups(order, sides, targets, target_starts, n, m, same, block_rows, span, costs, scores, keep, buffers, kept, cigar, ends, found, null):
+def align_groups(order, sides, targets, target_starts, n, m, same, block_rows, span, costs, scores, bars, keep, buffers, kept, cigar, ends, found, null):
     """Align the pairs order[0], order[1], ..., as many at a time as there are lanes.
 
     Invariant: `above` holds H and I of the row above the next strip, of all lanes. Going back, what is right of and below a lane's cursor is written down.
@@ -115,7 +117,7 @@ def align_groups(order, sides, targets, target_starts, n, m, same, block_rows, s
         last     ...          <- cursor: from the last block up, each made again from its kept row with a byte a cell, then walked
 
     sides: codes of all queries, where each begins, the table of scores; targets and target_starts: the same of targets. block_rows: rows of a block of each
-    group.
+    group. bars: least and worth of Bars; a group of local pairs is given up, with its best until then, once none can come to its bar.
     Fills found[:, i] = score, query start, query end, target start, target end, and with `keep` cigar[ends[i, 0] : ends[i, 1]], where ends[i] are both at the
     end of the room of pair i before.
     """
@@ -140,13 +142,20 @@ def align_groups(order, sides, targets, target_starts, n, m, same, block_rows, s
         above = top[: (1 + pieces) * width * lanes]
         used = (above, letters, state, strip, words, limits, directions)
         single = keep and blocks == 1
-        first_row(above, width, span, costs, null)
+        first_row(above, width, np.int64(0), width, span, costs, null)
+        start, stop = np.int64(1), width
         for row in range(0, height, STRIP_ROWS):
+            if local and not keep and row and row % LOOK_ROWS == 0:
+                start, end = needed(above, width, start, stop, sides, n, rows, count, row, bars, costs, found, null)
+                if start == end:
+                    break
+                first_row(above, width, stop, end, span, costs, null)
+                stop = end
             if keep and blocks > 1 and row % block == 0:
                 copy(kept, row // block * len(above), above, np.int64(0), len(above))
             place = row * width * lanes if single else 0
             track = 1 if not keep else 2
-            strip_swept(used, sides, n, m, rows, count, row, width, width * lanes, place, span, costs, scores, track, single, found, null)
+            strip_swept(used, sides, n, m, rows, count, row, start, stop, width * lanes, place, span, costs, scores, track, single, found, null)
         if not keep:
             continue
         for lane in range(count):
@@ -164,7 +173,7 @@ def align_groups(order, sides, targets, target_starts, n, m, same, block_rows, s
                 copy(above, np.int64(0), kept, begin // block * len(above), len(above))
                 for row in range(begin, min(height, begin + block), STRIP_ROWS):
                     place = (row - begin) * width * lanes
-                    strip_swept(used, sides, n, m, rows, count, row, reach + 1, width * lanes, place, span, costs, scores, 0, True, found, null)
+                    strip_swept(used, sides, n, m, rows, count, row, np.int64(1), reach + 1, width * lanes, place, span, costs, scores, 0, True, found, null)
             for lane in range(count):
                 i = rows[lane]
                 if cursor[lane, 0] > begin and not cursor[lane, 3]:

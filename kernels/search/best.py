@@ -6,10 +6,25 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalign.kernels.local import pairs
+from tidalign.kernels.local.bars import Bars, worth
 from tidalign.kernels.local.coding import Coded, Coding
+from tidalign.kernels.scoring.substitution import DNA
+from tidalign.kernels.search import words, words_host
 
 CALL_PAIRS = 1 << 14
-"""Pairs that are scored in one call, or the sequences of one query on one strand if that is more."""
+"""Pairs that are scored in one call, about."""
+
+LIKE_PAIRS = 1 << 10
+"""The same where most are given up."""
+
+LIKELIEST = 32
+"""Pairs of a query that share most words, which go first; twice as many as are kept, if that is more."""
+
+WORDS_CELLS = 2e8
+"""Cells of a query with the whole database (10 ms) from which on words are counted."""
+
+PROMISING = 4
+"""Part of what a query scores at best that its worst hit must score, so that others are given up soon."""
 
 Integers = npt.NDArray[np.int64]
 
@@ -39,16 +54,24 @@ def search(strands: list[Coded], database: Coded, coding: Coding, *, top: int, l
 
     strands: the queries, and if wanted the same ones reverse complemented. Of equal scores the first in the database counts more, then the first strand: what
     is kept is what comes first where all pairs are sorted so. Memory is that of CALL_PAIRS pairs and of what is kept. span: as of `pairs.align`.
+    Local pairs that cannot be among the best any more are given up (local/bars.py). Of long queries of DNA those that share most words go first: they say soon
+    what that takes.
     """
+    count, width = len(strands[0]), len(database)
+    work = _Search(strands, database, coding, top, least, span)
     order = np.argsort(database.lengths, kind="stable")  # lanes of a vector are sequences of one length, about
-    count, width = len(strands[0]), len(order)
+    counted = work.counted() & (width >= pairs.SHARED_PAIRS)
     # One query alone, whose scores all lanes share, where that fills the lanes for long enough.
-    alone = len(coding.scores) == 1 and width >= pairs.SHARED_PAIRS
-    at_once = 1 if alone else max(1, CALL_PAIRS // max(1, width * len(strands)))
-    found = [
-        _of_queries(strands, start, min(count, start + at_once), database, order, coding, top, least, span)
-        for start in range(0, count if width else 0, at_once)
-    ]
+    alone = counted | (len(coding.scores) == 1 and width >= pairs.SHARED_PAIRS)
+    at_once = max(1, CALL_PAIRS // max(1, width * len(strands)))
+    found, start = [], 0
+    while start < count and width:
+        others = np.flatnonzero(alone[start : start + at_once])
+        stop = start + (max(1, int(others[0])) if len(others) else min(at_once, count - start))
+        queries = _Queries(work, start, stop)
+        queries.likeliest_first(order) if counted[start] else queries.in_calls(order)
+        found.append(queries.kept)
+        start = stop
     return joined(found)
 
 
@@ -70,27 +93,76 @@ def ranks(queries: Integers) -> Integers:
     return np.asarray(np.arange(len(queries)) - np.repeat(firsts, np.diff(np.append(firsts, len(queries)))))
 
 
-def _of_queries(strands: list[Coded], start: int, stop: int, database: Coded, order: Integers, coding: Coding, top: int, least: int, span: str) -> Hits:
-    """Search queries [start, stop)."""
-    kept = NO_HITS
-    bound = np.full(stop - start, least, np.int64)
-    for first in range(0, len(order), CALL_PAIRS):
-        targets = order[first : first + CALL_PAIRS]
-        scores = np.stack([_scores(strand, start, stop, database.at(targets), coding, span) for strand in strands], axis=1).reshape(stop - start, -1)
-        if scores.shape[1] > top:  # no more of a query can be among its best
-            bound = np.maximum(bound, np.partition(scores, -top, axis=1)[:, -top])
-        query, place = np.nonzero(scores >= bound[:, None])
-        more = Hits(query + start, targets[place % len(targets)], place // len(targets), scores[query, place])
-        kept = best(joined([kept, more]), top)
-        full = np.bincount(kept.query - start, minlength=stop - start) == top
-        last = np.searchsorted(kept.query, np.arange(start, stop), side="right") - 1
-        bound[full] = np.maximum(bound[full], kept.score[last[full]])
-    return kept
+class _Search:
+    """Hold what is searched in what, and how."""
+
+    def __init__(self, strands: list[Coded], database: Coded, coding: Coding, top: int, least: int, span: str) -> None:
+        self.strands, self.database, self.coding, self.top, self.least, self.span = strands, database, coding, top, least, span
+        self.worths = [worth(strand, coding) for strand in strands] if span == "local" else []
+        self.likeliest = max(LIKELIEST, 2 * top)
+
+    def counted(self) -> npt.NDArray[np.bool_]:
+        """Tell for which queries to count words."""
+        cells = self.strands[0].lengths * float(self.database.lengths.sum()) * len(self.strands)
+        possible = self.worths and self.coding.scoring.alphabet == DNA and 4 * self.likeliest <= len(self.database)
+        return np.asarray((cells >= WORDS_CELLS) & bool(possible))
 
 
-def _scores(queries: Coded, start: int, stop: int, targets: Coded, coding: Coding, span: str) -> Integers:
-    """Score queries [start, stop) with all targets -> int64[queries, targets]."""
-    i, j = np.repeat(np.arange(start, stop), len(targets)), np.tile(np.arange(len(targets)), stop - start)
-    found = pairs.align_coded(queries.at(i), targets.at(j), coding, span=span, report="score").score
-    assert found is not None
-    return found.reshape(stop - start, len(targets))
+class _Queries:
+    """Search queries [start, stop). kept: their best hits so far; bound: of each the score that another hit must have."""
+
+    def __init__(self, work: _Search, start: int, stop: int) -> None:
+        self._work, self._start, self._stop = work, start, stop
+        self.bound = np.full(stop - start, work.least, np.int64)
+        self.kept = NO_HITS
+
+    def in_calls(self, targets: Integers) -> None:
+        """Take in these sequences, so many a call."""
+        for first in range(0, len(targets), CALL_PAIRS):
+            for strand in range(len(self._work.strands)):
+                self._take(strand, targets[first : first + CALL_PAIRS])
+
+    def likeliest_first(self, order: Integers) -> None:
+        """Take in, for one query, the sequences that share most words with it, and then all others that share enough; where much is to be given up, those that
+        are alike go together, as all lanes of a vector give up at once."""
+        work, database = self._work, self._work.database.at(order)
+        shared = np.empty((len(work.strands), len(order)), np.int64)
+        alike = np.empty_like(shared)
+        start, length = work.strands[0].starts[self._start], work.strands[0].lengths[self._start]
+        for number, strand in enumerate(work.strands):
+            query = strand.codes[strand.starts[self._start] :][:length]
+            different = words_host.count_shared(query, database.codes, database.starts, database.lengths, shared[number])
+            alike[number] = shared[number] - database.lengths * different // words.WORDS  # less those that any letters would share
+        first = np.zeros(shared.shape, np.bool_)
+        first.ravel()[np.argpartition(alike.ravel(), -work.likeliest)[-work.likeliest :]] = True
+        for number, places in enumerate(first):
+            self._take(number, order[places])
+        promising = PROMISING * self.bound[0] >= work.worths[0][start + length] - work.worths[0][start]
+        calls = LIKE_PAIRS if promising else CALL_PAIRS
+        enough = shared >= words.fewest(np.array([length]), self.bound, work.coding)
+        for number, places in enumerate(enough & ~first):
+            rest = np.flatnonzero(places)
+            if promising:
+                rest = rest[np.argsort(-alike[number, rest], kind="stable")]
+            for begin in range(0, len(rest), calls):
+                self._take(number, order[rest[begin : begin + calls]])
+
+    def _take(self, strand: int, targets: Integers) -> None:
+        """Score all queries, on one strand, with some sequences."""
+        if not len(targets):
+            return
+        work, count, width = self._work, self._stop - self._start, len(targets)
+        i, j = np.repeat(np.arange(self._start, self._stop), width), np.tile(targets, count)
+        bars = Bars(np.repeat(self.bound, width), work.worths[strand]) if work.worths else None
+        sides = work.strands[strand].at(i), work.database.at(j)
+        found = pairs.align_coded(*sides, work.coding, span=work.span, report="score", bars=bars).score
+        assert found is not None
+        scores = found.reshape(count, width)
+        if width > work.top:  # no more of a query can be among its best
+            self.bound = np.maximum(self.bound, np.partition(scores, -work.top, axis=1)[:, -work.top])
+        query, place = np.nonzero(scores >= self.bound[:, None])
+        more = Hits(query + self._start, targets[place], np.full(len(query), strand), scores[query, place])
+        self.kept = best(joined([self.kept, more]), work.top)
+        full = np.bincount(self.kept.query - self._start, minlength=count) == work.top
+        last = np.searchsorted(self.kept.query, np.arange(self._start, self._stop), side="right") - 1
+        self.bound[full] = np.maximum(self.bound[full], self.kept.score[last[full]])

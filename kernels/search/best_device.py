@@ -8,17 +8,22 @@ from typing import Any
 import numpy as np
 
 from tidalign.kernels.local import host, pairs, pairs_device
+from tidalign.kernels.local.bars import Bars, worth_on_device
 from tidalign.kernels.local.coding import Coding
 from tidalign.kernels.local.device import forms, launches
 from tidalign.kernels.local.uploaded import Uploaded
-from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.errors import KernelError
-from tidalign.kernels.search import best
+from tidalign.kernels.search import best, words_device
+from tidalign.kernels.search.rows_device import best_of_rows
 
 MAX_SCORES = 1 << 27
 """Scores that the device holds at a time, or those of one query if that is more."""
 
-THREADS = 256
+LOWEST = -(1 << 31)
+"""A score of 32 bits that no pair has."""
+
+NO_ALIGNMENT = 32
+"""Rows whose letters, at best, score what letters that have nothing to do with each other do by chance."""
 
 
 def search(strands: list[Uploaded], database: Uploaded, coding: Coding, *, top: int, least: int, span: str = "local") -> best.Hits:
@@ -40,26 +45,33 @@ def _found(strands: list[Uploaded], database: Uploaded, coding: Coding, top: int
     width = len(database) * len(strands)
     order = cupy.argsort(strands[0].lengths).get()  # those of a launch share a form
     at_once = max(1, MAX_SCORES // width)
+    letters = float(database.lengths.sum(dtype=np.int64)) * len(strands)
+    worths = [worth_on_device(strand.codes, coding) for strand in strands] if span == "local" else []
     found = []
     for start in range(0, len(order), at_once):
         queries = order[start : start + at_once]
-        scores = cupy.empty((len(queries), width), np.int32)
-        for number, strand in enumerate(strands):
-            _score(strand.at(queries), database, coding, span, scores, number, len(strands))
-        most = min(top, width)
-        counts, places, values = cupy.empty(len(queries), np.int32), *(cupy.empty((len(queries), most), np.int32) for _ in range(2))
-        lowest = np.int32(max(least, -(1 << 31)))
-        compiler.launch(
-            compiler.kernel("search/best.cu", "best_of_rows", {}), len(queries), THREADS, scores, np.int64(width), most, lowest, counts, places, values
-        )
-        taken = np.arange(most) < counts.get()[:, None]
-        rows, place = np.nonzero(taken)[0], places.get()[taken].astype(np.int64)
-        found.append(best.Hits(queries[rows].astype(np.int64), place // len(strands), place % len(strands), values.get()[taken].astype(np.int64)))
+        sides = [strand.at(queries) for strand in strands]
+        scores = cupy.full((len(queries), width), LOWEST, np.int32)
+        bars = cupy.full(len(queries), max(least, LOWEST), np.int32)
+        rows = cupy.arange(len(queries))
+        if words_device.counted(len(database), letters * float(sides[0].lengths.sum(dtype=np.int64)), coding, top, span):
+            rows = words_device.likeliest_first(sides, database, coding, top, bars, scores)
+        if len(rows):
+            part = scores if len(rows) == len(queries) else cupy.empty((len(rows), width), np.int32)
+            for number, strand in enumerate(sides):
+                bounds = Bars(bars[rows], worths[number]) if worths else None
+                _score(strand.at(rows), database, coding, span, part, number, len(strands), bounds)
+            if part is not scores:
+                scores[rows] = part
+        counts, places, values = best_of_rows(scores, top, least)
+        taken = np.arange(places.shape[1]) < counts.get()[:, None]
+        row, place = np.nonzero(taken)[0], places.get()[taken].astype(np.int64)
+        found.append(best.Hits(queries[row].astype(np.int64), place // len(strands), place % len(strands), values.get()[taken].astype(np.int64)))
     return found
 
 
-def _score(query: Uploaded, target: Uploaded, coding: Coding, span: str, scores: Any, strand: int, strands: int) -> None:
-    """Score every query with every target: scores[query, target * strands + strand]."""
+def _score(query: Uploaded, target: Uploaded, coding: Coding, span: str, scores: Any, strand: int, strands: int, bars: Bars | None) -> None:
+    """Score every query with every target: scores[query, target * strands + strand], of local pairs those that come to the bar of their query."""
     import cupy
 
     flags = pairs.span_flags(span)
@@ -74,14 +86,15 @@ def _score(query: Uploaded, target: Uploaded, coding: Coding, span: str, scores:
         if not len(taken):
             continue
         slots = (taken * strands + strand).astype(np.int32)
-        planned = list(forms.of_product(query, table=table, wide=not narrow, letters=coding.size + 1))
+        reach = None if table or bars is None else query.lengths - bars.least // max(1, int(coding.matrix.max())) + NO_ALIGNMENT
+        planned = list(forms.of_product(query, table=table, wide=not narrow, letters=coding.size + 1, reach=reach))
         kernels.ready((form, query.lengths[rows]) for form, rows in planned if form)
         for form, rows in planned:
             if form is None or not (narrow or wide):
                 _one_by_one(query.at(rows), target.at(taken), coding, span, scores, rows, slots)
                 continue
             part = cupy.empty((len(rows), scores.shape[1]), np.int32) if len(rows) < len(query) else scores
-            kernels.product(form, query.at(rows), target.at(taken), slots, part, pairs_device.room())
+            kernels.product(form, query.at(rows), target.at(taken), slots, part, bars and Bars(bars.least[rows], bars.worth), pairs_device.room())
             if part is not scores:
                 scores[rows[:, None], slots[None, :]] = part[:, slots]
     if narrow:

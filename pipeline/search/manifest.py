@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from tidalign.kernels.local.pairs import memory
+from tidalign.kernels.local.memory import memory
 from tidalign.pipeline.errors import InputError, shown
 from tidalign.pipeline.files.sniff import Input
 from tidalign.pipeline.pairs.scored import coding_of

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tidalign.kernels.local.pairs import MAX_LETTERS
+from tidalign.kernels.local.memory import MAX_LETTERS
 from tidalign.pipeline.errors import InputError, MissingInput, shown
 from tidalign.pipeline.files.sniff import Input, sniff
 from tidalign.pipeline.pairs.input import stream, tables

@@ -22,6 +22,12 @@ TALLEST = 16 * 32
 STACKED = {True: (24,), False: (20, 24, 32)}
 """Rows of a lane where a query of a product takes several strips of 16 lanes, with tables and without: those that leave the fewest cells below its end."""
 
+LOW = ((8, 16), (8, 24), (16, 16), (16, 20), (16, 24))
+"""Shapes of the strips of a query whose pairs are mostly given up after some of its rows."""
+
+GIVEN_UP = 0.75
+"""Part of a query's rows after which that must be."""
+
 A_STEP = 4
 """Rows whose cells take as long as what else a lane does in a step."""
 
@@ -122,17 +128,22 @@ def planned(query: Uploaded, target: Uploaded, table: Any, *, wide: bool, gangs:
                     yield Form(team, height, wide, tabled, False, True, GANGS[height] if shared else 1), taken[first:last]
 
 
-def of_product(query: Uploaded, *, table: bool, wide: bool, letters: int) -> Iterator[tuple[Form | None, Any]]:
+def of_product(query: Uploaded, *, table: bool, wide: bool, letters: int, reach: Any = None) -> Iterator[tuple[Form | None, Any]]:
     """Sort queries into forms of the kernel for every query with every target: each with the places of its queries (on the device); None for those whose tables
-    fit no block's memory."""
+    fit no block's memory. reach: rows of each query, on the device, after which most of its pairs are given up, if any are."""
     import cupy
 
     n = query.lengths.astype(np.int64)
-    shapes = [*SHAPES, *((SHAPES[-1][0], rows) for rows in STACKED[table])]
+    shapes = [*SHAPES, *((SHAPES[-1][0], rows) for rows in STACKED[table]), *LOW]
     shape = cupy.searchsorted(cupy.asarray([team * rows for team, rows in SHAPES]), n)
     stacked = cupy.asarray(STACKED[table])
     strips = -(-n[:, None] // (SHAPES[-1][0] * stacked))
     shape += (shape == len(SHAPES)) * (strips * (stacked + A_STEP)).argmin(axis=1)
+    if reach is not None:
+        teams, rows = (cupy.asarray(each) for each in zip(*LOW, strict=True))
+        strips = -(-cupy.maximum(reach, 1)[:, None] // (teams * rows))
+        low = len(shapes) - len(LOW) + (strips * teams * (rows + A_STEP)).argmin(axis=1)
+        shape = cupy.where(reach < GIVEN_UP * n, low, shape)
     if table:
         shape = cupy.where((n + TALLEST) * letters > compiler.most_shared_bytes() - 1024, len(shapes), shape)
     for number, (team, rows) in enumerate(shapes):

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from tidalign.kernels.local.bars import Bars
 from tidalign.kernels.local.coding import Coding
 from tidalign.kernels.local.device.forms import Form, macros
 from tidalign.kernels.local.uploaded import Uploaded
@@ -100,12 +101,14 @@ class Kernels:
             room = (units if shared else blocks * teams) * row_room
         scored.room = cupy.empty((room * self.cell_bytes // 16 + 1, 4), np.uint32)
         given = (*scored.query, *scored.target, count, self._lifted, self._fours, self._letters, *self._costs, 1)
-        found = (scored.room, scored.kept_starts, np.int64(row_room), scored.score, scored.column, scored.place, 0, None, np.int64(0), bands, bands_a_pair)
-        compiler.launch(kernel, blocks, threads, *given, *found, shared_bytes=shared_bytes)
+        found = (scored.room, scored.kept_starts, np.int64(row_room), scored.score, scored.column, scored.place)
+        of_product = (0, None, np.int64(0), None, None)
+        compiler.launch(kernel, blocks, threads, *given, *found, *of_product, bands, bands_a_pair, shared_bytes=shared_bytes)
         return scored
 
-    def product(self, form: Form, query: Uploaded, target: Uploaded, slots: Any, scores: Any, most_bytes: int) -> None:
-        """Launch the scores of every query with every target: scores[query, slots[target]], int32 on the device. form: for the longest query."""
+    def product(self, form: Form, query: Uploaded, target: Uploaded, slots: Any, scores: Any, bars: Bars | None, most_bytes: int) -> None:
+        """Launch the scores of every query with every target: scores[query, slots[target]], int32 on the device. form: for the longest query. bars: of local
+        alignments; a pair that does not come to its query's has any score below it."""
         import cupy
 
         tallest, longest = int(query.lengths.max()), int(target.lengths.max())
@@ -122,8 +125,10 @@ class Kernels:
             part = slice(start, min(len(query), start + at_once))
             sides = (query.codes, query.starts[part], query.lengths[part], target.codes, target.starts, target.lengths, len(target))
             given = (*sides, self._lifted, self._fours, self._letters, *self._costs, 1, room, None, np.int64(row_room), scores[part], None, None)
+            bounds = (bars.least[part], bars.worth) if bars else (None, None)
+            rest = (a_query, slots, np.int64(scores.shape[1]), *bounds, None, 0)
             blocks = (part.stop - part.start) * a_query
-            compiler.launch(kernel, blocks, threads, *given, a_query, slots, np.int64(scores.shape[1]), None, 0, shared_bytes=shared_bytes)
+            compiler.launch(kernel, blocks, threads, *given, *rest, shared_bytes=shared_bytes)
 
     def trace(self, scored: "Scored", operations: bool) -> None:
         """Launch the ways back of pairs that were scored; those of too high a score are left out."""

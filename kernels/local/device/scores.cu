@@ -7,8 +7,10 @@
 
 constexpr bool KEEP = LOCAL_KEEP, PRODUCT = LOCAL_PRODUCT, SEVERAL = LOCAL_SEVERAL;  // SEVERAL: queries may take several strips
 // PRODUCT: every query with every target, a query a block, not query i with target i
+constexpr int OVER = 0x7FFF - 127;  // a score of 16 bits from which on a sum may not have fitted
 constexpr int GANG = LOCAL_GANG;  // 1, or the teams of a block where blocks share a pair's strips: each takes a band of as many, a strip a team
 constexpr bool BANDS = GANG > 1;
+constexpr bool BOUNDED = PRODUCT && SEVERAL && ANYWHERE;  // pairs are given up that cannot come to their query's bar (kernels/local/bars.py)
 
 // The place of the best end: the highest score, then the smallest target end, then the smallest query end (or lane).
 struct End {
@@ -22,12 +24,13 @@ struct End {
 // Scores and ends of pairs. table: what letters score, lifted, [letters][letters]; fours: of each letter with the first four. The last letter is padding. first,
 // more: costs of a gap's first letter and of each other, of both pieces. one: 1. room: where teams keep what the way back needs, each from kept_starts on; without LOCAL_KEEP room for a row a team, `row_room` cells each. With
 // LOCAL_PRODUCT there are blocks_a_query blocks for each query, its scores lie row_scores_room apart, and that with target i at slots[i]; count is of targets.
+// bars: of the queries then; worth: of the codes of all queries what those before each score at best, together.
 // With bands of strips, bands_a_pair for each unit of pairs, `bands` is 0: how many were begun, and of each how far it is and its End of each pair.
 extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
     local_scores(const unsigned char* queries, const long long* query_starts, const int* query_lengths, const unsigned char* targets,
                  const long long* target_starts, const int* target_lengths, int count, const signed char* table, const unsigned* fours, int letters, int first1, int more1,
                  int first2, int more2, int one, uint4* room, const long long* kept_starts, long long row_room, int* scores, int* columns, int* places, int blocks_a_query,
-                 const int* slots, long long row_scores_room, int* bands, int bands_a_pair) {
+                 const int* slots, long long row_scores_room, const int* bars, const long long* worth, int* bands, int bands_a_pair) {
   extern __shared__ uint4 shared[];
   const int query_row = PRODUCT ? blockIdx.x / blocks_a_query : 0, own_block = PRODUCT ? blockIdx.x % blocks_a_query : blockIdx.x;
   const int lane = threadIdx.x & 31, mate = lane % TEAM, warp = (own_block * blockDim.x + threadIdx.x) >> 5;
@@ -231,11 +234,20 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
         for (int r = 0; r < ROWS; r++)
           if (m[0] > 0 && (END_TARGET ? row + r < n[0] : row + r == n[0] - 1)) end[0].meet((int)strip.h[r], m[0] - 1, row + r);
     };
+    const auto hopeless = [&](int number) {  // with all strips up to this one done, whatever the letters below meet
+      const long long first = query_starts[query_row];
+      const long long below = worth[first + n[0]] - worth[first + min(n[0], (number + 1) * STRIP)];
+      int score = 0;
+#pragma unroll
+      for (int k = 0; k < PAIRS; k++) score = max(score, end[k].score);
+      return !__any_sync(~0u, score + below >= bars[query_row] || (!WIDE && score >= OVER));
+    };
     if (GANG == 1) {
       for (int number = 0; number < strips; number++) {
         begin_strip(number);
         for (int block = 0; block < steps; block += 4) four_steps(block, true);
         end_strip();
+        if (BOUNDED && hopeless(number)) break;
       }
     } else {
       // Strips one under the other, each LAG blocks of steps behind the one above it: so the row above is there as far as this block looks ahead.

@@ -8,7 +8,7 @@ import pytest
 import scored_oracle
 from scored_cases import SCORINGS, SPANS, aligned, batch, cases, mutated, same
 
-from tidalign.kernels.local import along, pairs
+from tidalign.kernels.local import along, memory, pairs
 from tidalign.kernels.local.coding import Coding
 from tidalign.kernels.local.lanes import PAIR_LANES
 from tidalign.kernels.local.lookups import STRIP_ROWS
@@ -160,5 +160,5 @@ def test_memory_is_that_of_a_window() -> None:
     """A gene against a chromosome: the way back takes what its window does."""
     coding = Coding(Substitution.parse("match:2,mismatch:-4,gap:4,2"))
     gene, chromosome = 1_500, 250_000_000
-    local, other = (pairs.memory(coding, gene, chromosome, traced=True, local=local) for local in (True, False))
-    assert pairs.memory(coding, gene, chromosome, traced=False, local=True) < local < 5e9 and other > 64e9
+    local, other = (memory.memory(coding, gene, chromosome, traced=True, local=local) for local in (True, False))
+    assert memory.memory(coding, gene, chromosome, traced=False, local=True) < local < 5e9 and other > 64e9

@@ -9,6 +9,7 @@ import cuda_on_host
 import numpy as np
 import pairfiles
 import pytest
+from related import related
 from scored_cases import SCORINGS, aligned, cases, mutated, same
 
 from tidalign.kernels.letters.sequences import Sequences
@@ -17,7 +18,7 @@ from tidalign.kernels.local.coding import Coding
 from tidalign.kernels.local.device import extensions, forms, launches
 from tidalign.kernels.local.uploaded import uploaded
 from tidalign.kernels.scoring.substitution import Substitution
-from tidalign.kernels.search import best, best_device
+from tidalign.kernels.search import best, best_device, words_device
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(cuda_on_host.COMPILER is None, reason="no C++ compiler here")]
 
@@ -87,6 +88,19 @@ def test_hits_are_the_hosts(monkeypatch: pytest.MonkeyPatch, text: str, alphabet
     options: dict[str, Any] = {"top": 5, "least": 1}
     expected = best.search([coding.coded(side, 0) for side in queries], coding.coded(targets, 1), coding, **options)
     found = best_device.search([uploaded(side, coding) for side in queries], uploaded(targets, coding), coding, **options)
+    assert len(found) and all(np.array_equal(getattr(found, name), getattr(expected, name)) for name in ("query", "target", "strand", "score"))
+
+
+@pytest.mark.parametrize("few", [1, 1 << 20])
+@pytest.mark.parametrize(("text", "top", "least"), [("match:2,mismatch:-3,gap:5,2", 3, 1), ("match:5,mismatch:-4,n:-2,gap:8,6", 1, 300)])
+def test_what_cannot_be_among_the_best(monkeypatch: pytest.MonkeyPatch, text: str, top: int, least: int, few: int) -> None:
+    """Related sequences, pair by pair where words say which, and all with bars."""
+    for name, value in (("FEW", few), ("LIKELIEST", 4), ("counted", lambda *_: True)):
+        monkeypatch.setattr(words_device, name, value)
+    coding, (strands, targets) = Coding(Substitution.parse(text)), related(top, [700, 330, 40], 7)
+    sides, database = [Sequences.from_strings(strand) for strand in strands], Sequences.from_strings(targets)
+    expected = best.search([coding.coded(side, 0) for side in sides], coding.coded(database, 1), coding, top=top, least=least)
+    found = best_device.search([uploaded(side, coding) for side in sides], uploaded(database, coding), coding, top=top, least=least)
     assert len(found) and all(np.array_equal(getattr(found, name), getattr(expected, name)) for name in ("query", "target", "strand", "score"))
 
 

@@ -29,7 +29,7 @@ from tidalign.kernels.scoring.heuristic import Heuristic
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.kernels.scoring.scores import Scoring
 from tidalign.kernels.scoring.substitution import Substitution
-from tidalign.kernels.search import best_device
+from tidalign.kernels.search import best_device, words_device
 from tidalign.kernels.seed import device as seed_device
 from tidalign.kernels.seed.index import SeedPattern
 from tidalign.kernels.ungapped import device as ungapped_device
@@ -228,6 +228,15 @@ def test_search(recorder: Recorder, text: str, span: str) -> None:
     )
     assert len(best_device.search([queries, queries], database, coding, top=3, least=1, span=span)) == 0
     assert recorder.names() == {"codes_of_letters", "local_scores", "best_of_rows"}
+
+
+def test_search_by_words(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder.effects["codes_of_letters"] = coded
+    monkeypatch.setattr(words_device, "COUNT_CELLS", 0.0)
+    coding = Coding(Substitution.parse("match:2,mismatch:-3,gap:5,2"))
+    queries, database = (uploaded(Sequences.from_strings(letters), coding) for letters in (["A" * 700, "ACG"], ["A" * 700, "ACGT"] * 70))
+    assert len(best_device.search([queries, queries], database, coding, top=3, least=1)) == 0
+    assert recorder.names() == {"codes_of_letters", "count_shared", "local_scores", "best_of_rows"}
 
 
 LETTERS = [encode(text.encode() * 40) for text in ("ACGTTGCATGCANNCA", "ACGTTGCATGAACGCA")]

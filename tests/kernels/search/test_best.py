@@ -5,6 +5,7 @@ import random
 import numpy as np
 import pytest
 import scored_oracle
+from related import related
 
 from tidalign.kernels.letters.sequences import Sequences
 from tidalign.kernels.local import lookups, pairs
@@ -93,3 +94,35 @@ def test_queries_alone_in_their_calls(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(pairs, "SHARED_PAIRS", alone)
         found.append(hits(best.search(*sides, coding, top=4, least=1)))
     assert found[0] == found[1] and found[0]
+
+
+@pytest.mark.parametrize(("at_once", "likeliest", "promising"), [(1 << 14, 1, 4), (7, 3, 0), (64, 8, 1000)])
+@pytest.mark.parametrize(
+    ("top", "least", "text"), [(1, 1, "match:2,mismatch:-3,gap:5,2"), (4, 40, "match:2,mismatch:-3,gap:5,2"), (3, 1, "match:5,mismatch:-4,n:-2,gap:8,6")]
+)
+def test_what_shares_most_words_first(monkeypatch: pytest.MonkeyPatch, top: int, least: int, text: str, at_once: int, likeliest: int, promising: int) -> None:
+    """Queries among whose sequences some are much alike, of all degrees: the best of them all, though most pairs are left out or given up."""
+    for module, name, value in (
+        (best, "CALL_PAIRS", at_once),
+        (best, "LIKE_PAIRS", 5),
+        (best, "LIKELIEST", likeliest),
+        (best, "PROMISING", promising),
+        (best, "WORDS_CELLS", 0),
+        (pairs, "SHARED_PAIRS", 1),
+    ):
+        monkeypatch.setattr(module, name, value)
+    scoring = Substitution.parse(text)
+    strands, targets = related(top, [70, 40, 25], 13)
+    queries = strands[0]
+    coding = Coding(scoring)
+    counts: list[int] = []
+    count_shared = best.words_host.count_shared
+    monkeypatch.setattr(best.words_host, "count_shared", lambda *given: (counts.append(1), count_shared(*given))[1])
+    found = best.search(
+        [coding.coded(Sequences.from_strings(strand), 0) for strand in strands], coding.coded(Sequences.from_strings(targets), 1), coding, top=top, least=least
+    )
+    wanted = []
+    for i in range(len(queries)):
+        scored = [(-scored_oracle.align(strand[i], target, scoring, "local")[0], j, s) for j, target in enumerate(targets) for s, strand in enumerate(strands)]
+        wanted += [(i, j, s, -score) for score, j, s in sorted(scored)[:top] if -score >= least]
+    assert hits(found) == wanted and len(counts) == 2 * len(queries)

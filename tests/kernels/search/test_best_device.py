@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from related import related
 
 from tidalign.kernels.letters.sequences import Sequences
 from tidalign.kernels.local.coding import Coding
@@ -53,6 +54,25 @@ def test_hits_are_the_hosts(monkeypatch: pytest.MonkeyPatch, text: str, alphabet
     expected = best.search([coding.coded(side, 0) for side in sides], coding.coded(database, 1), coding, **options)
     found = best_device.search([uploaded(side, coding) for side in sides], uploaded(database, coding), coding, **options)
     assert hits(found) == hits(expected) and (len(found) or span != "local")
+
+
+@pytest.mark.parametrize(("cells", "few"), [(0.0, 1), (0.0, 1 << 20), (1e18, 4)])
+@pytest.mark.parametrize(
+    ("text", "top", "least"), [("match:2,mismatch:-3,gap:5,2", 3, 1), ("match:1,mismatch:-4,gap:6,1,9,1", 1, 70), ("match:5,mismatch:-4,n:-2,gap:8,6", 5, 1)]
+)
+def test_what_cannot_be_among_the_best(monkeypatch: pytest.MonkeyPatch, text: str, top: int, least: int, cells: float, few: int) -> None:
+    """Queries of all lengths among whose sequences some are much alike: pair by pair where words say which, all with bars, and all without words."""
+    from tidalign.kernels.local.uploaded import uploaded
+    from tidalign.kernels.search import best_device, words_device
+
+    for name, value in (("COUNT_CELLS", cells), ("FEW", few), ("PAIRS", 50), ("LIKELIEST", 4)):
+        monkeypatch.setattr(words_device, name, value)
+    monkeypatch.setattr(words_device, "counted", lambda _sequences, found, *_: found >= cells)
+    coding, (strands, targets) = Coding(Substitution.parse(text)), related(top, [1700, 900, 350, 120, 40], 12)
+    sides, database = [Sequences.from_strings(strand) for strand in strands], Sequences.from_strings(targets)
+    expected = best.search([coding.coded(side, 0) for side in sides], coding.coded(database, 1), coding, top=top, least=least)
+    found = best_device.search([uploaded(side, coding) for side in sides], uploaded(database, coding), coding, top=top, least=least)
+    assert hits(found) == hits(expected) and len(found)
 
 
 @pytest.mark.parametrize(("width", "top", "least"), [(1, 1, 0), (5, 9, -100), (300, 10, -1000), (1000, 999, -5), (70_000, 17, 40), (4000, 100, 1000)])
