@@ -19,7 +19,8 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """Hold the bar of each pair, and of the codes of all queries what those before each can score at best, together: int64[letters + 1]."""
+    """Hold the bar of each pair (int64; int32 on the device), and of the codes of all queries what those before each can score at best, together:
+    int64[letters + 1]."""
 
     least: Integers
     worth: Integers
@@ -34,7 +35,7 @@ class Bars:
         """Give both as kernels take them."""
         return self.least, self.worth
 
-    def at(self, rows: Integers) -> "Bars":
+    def at(self, rows: Any) -> "Bars":
         """Take those of the pairs at these places."""
         return Bars(self.least[rows], self.worth)
 

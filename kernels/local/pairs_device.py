@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalign.kernels.local import extension, host, pairs
+from tidalign.kernels.local.bars import Bars
 from tidalign.kernels.local.coding import Batch, Coding
 from tidalign.kernels.local.device import extensions, forms, launches
 from tidalign.kernels.local.memory import MAX_LETTERS
@@ -56,16 +57,24 @@ def align(
 
 
 def align_uploaded(
-    query: Uploaded, target: Uploaded, coding: Coding, *, span: str = "local", report: str = "cigar", zdrop: int | None = None, end_bonus: int = 0
+    query: Uploaded,
+    target: Uploaded,
+    coding: Coding,
+    *,
+    span: str = "local",
+    report: str = "cigar",
+    zdrop: int | None = None,
+    end_bonus: int = 0,
+    bars: Bars | None = None,
 ) -> Alignments:
-    """Align as `align` does sequences that are on the device."""
+    """Align as `align` does sequences that are on the device. bars: as of `pairs.align_coded`, of the device."""
     import cupy
 
     device = cupy.cuda.runtime.getDevice()
     try:
         if span == "extension":
             return _extended(query, target, coding, report, zdrop, end_bonus)
-        return _Work(query, target, coding, span, report).alignments()
+        return _Work(query, target, coding, span, report, bars).alignments()
     except (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError) as error:
         raise KernelError(f"device {device} failed on {len(query)} pairs: {error}") from error
 
@@ -96,12 +105,12 @@ def _extended(query: Uploaded, target: Uploaded, coding: Coding, report: str, zd
 class _Work:
     """Take pairs on their way to `Alignments`."""
 
-    def __init__(self, query: Uploaded, target: Uploaded, coding: Coding, span: str, report: str) -> None:
+    def __init__(self, query: Uploaded, target: Uploaded, coding: Coding, span: str, report: str, bars: Bars | None = None) -> None:
         import cupy
 
         flags = pairs.span_flags(span)
         self._query, self._target, self._coding, self._report = query, target, coding, report
-        self._keep = report != "score"
+        self._keep, self._bars = report != "score", bars
         ends = tuple(bool(flags & flag) for flag in (host.BEGIN_QUERY, host.BEGIN_TARGET, host.END_QUERY, host.END_TARGET, host.END_CORNER))
         self._span = span
         self._kernels = launches.Kernels(coding, ends, keep=self._keep)
@@ -131,7 +140,7 @@ class _Work:
         query, target = self._query.at(rows), self._target.at(rows)
         table = target.others | (self._coding.scoring.letters[:4] != "ACGT")
         gangs = self._keep or len(rows) < FEW_PAIRS
-        planned = list(forms.planned(query, target, table, wide=wide, gangs=gangs))
+        planned = list(forms.planned(query, target, table, wide=wide, gangs=gangs, low=self._bars is not None))
         self._kernels.ready((form, query.lengths[places]) for form, places in planned)
         for form, places in planned:
             most, start = room(), 0
@@ -156,7 +165,7 @@ class _Work:
         """Launch pairs, which are these rows, and take in what is found."""
         import cupy
 
-        scored = self._kernels.score(form, query, target, most)
+        scored = self._kernels.score(form, query, target, most, self._bars and self._bars.at(rows))
         self._score[rows] = scored.score
         if not self._keep:
             return

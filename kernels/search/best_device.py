@@ -22,8 +22,8 @@ MAX_SCORES = 1 << 27
 LOWEST = -(1 << 31)
 """A score of 32 bits that no pair has."""
 
-NO_ALIGNMENT = 32
-"""Rows whose letters, at best, score what letters that have nothing to do with each other do by chance."""
+GIVEN_UP = 0.3
+"""Part of what a query scores at best that the bar of its pairs must be, so that most of them are given up soon enough."""
 
 
 def search(strands: list[Uploaded], database: Uploaded, coding: Coding, *, top: int, least: int, span: str = "local") -> best.Hits:
@@ -55,7 +55,7 @@ def _found(strands: list[Uploaded], database: Uploaded, coding: Coding, top: int
         bars = cupy.full(len(queries), max(least, LOWEST), np.int32)
         rows = cupy.arange(len(queries))
         if words_device.counted(len(database), letters * float(sides[0].lengths.sum(dtype=np.int64)), coding, top, span):
-            rows = words_device.likeliest_first(sides, database, coding, top, bars, scores)
+            rows = words_device.likeliest_first(sides, database, coding, top, bars, worths, scores)
         if len(rows):
             part = scores if len(rows) == len(queries) else cupy.empty((len(rows), width), np.int32)
             for number, strand in enumerate(sides):
@@ -86,8 +86,8 @@ def _score(query: Uploaded, target: Uploaded, coding: Coding, span: str, scores:
         if not len(taken):
             continue
         slots = (taken * strands + strand).astype(np.int32)
-        reach = None if table or bars is None else query.lengths - bars.least // max(1, int(coding.matrix.max())) + NO_ALIGNMENT
-        planned = list(forms.of_product(query, table=table, wide=not narrow, letters=coding.size + 1, reach=reach))
+        low = bars.least > GIVEN_UP * query.lengths * int(coding.matrix.max()) if bars else cupy.zeros(len(query), np.bool_)
+        planned = list(forms.of_product(query, table=table, wide=not narrow, letters=coding.size + 1, low=low))
         kernels.ready((form, query.lengths[rows]) for form, rows in planned if form)
         for form, rows in planned:
             if form is None or not (narrow or wide):

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from tidalign.kernels.local import pairs_device
+from tidalign.kernels.local.bars import Bars
 from tidalign.kernels.local.coding import Coding
 from tidalign.kernels.local.uploaded import Uploaded
 from tidalign.kernels.runtime import compiler
@@ -20,7 +21,7 @@ LIKELIEST = 32
 COUNT_CELLS = 5e10
 """Cells of a batch of queries (15 ms) from which on words are counted."""
 
-FEW = 4
+FEW = 1.25
 """Part of a query's pairs that are scored one by one if not more of them have words enough."""
 
 PAIRS = 1 << 22
@@ -29,12 +30,15 @@ PAIRS = 1 << 22
 
 def counted(sequences: int, cells: float, coding: Coding, top: int, span: str) -> bool:
     """Tell whether to count the words of queries that have so many cells with so many sequences."""
-    return span == "local" and coding.scoring.alphabet == DNA and cells >= COUNT_CELLS and FEW * max(LIKELIEST, 2 * top) <= sequences
+    return span == "local" and coding.scoring.alphabet == DNA and cells >= COUNT_CELLS and 4 * max(LIKELIEST, 2 * top) <= sequences
 
 
-def likeliest_first(strands: list[Uploaded], database: Uploaded, coding: Coding, top: int, bars: Any, scores: Any) -> Any:
+def likeliest_first(strands: list[Uploaded], database: Uploaded, coding: Coding, top: int, bars: Any, worths: list[Any], scores: Any) -> Any:
     """Raise the bars of queries to the score of their `top`-th best among the likeliest sequences; score all pairs that can come to them, of queries that have
-    few of these, and give the rows of the others. bars: int32[queries]; scores: int32[queries, sequences * strands], the strands of a sequence side by side."""
+    few of these, and give the rows of the others.
+
+    bars: int32[queries]. worths: of the codes of each strand. scores: int32[queries, sequences * strands], the strands of a sequence side by side.
+    """
     import cupy
 
     shared, alike = (cupy.empty(scores.shape, np.int32) for _ in range(2))
@@ -47,7 +51,7 @@ def likeliest_first(strands: list[Uploaded], database: Uploaded, coding: Coding,
     _, places, _ = best_of_rows(alike, max(LIKELIEST, 2 * top), -(1 << 31))
     del alike
     likeliest = places.shape[1]
-    found = _scored(strands, database, coding, cupy.repeat(cupy.arange(len(places)), likeliest), places.ravel())
+    found = _scored(strands, database, coding, cupy.repeat(cupy.arange(len(places)), likeliest), places.ravel(), None, worths)
     cupy.maximum(bars, cupy.sort(found.reshape(-1, likeliest), axis=1)[:, likeliest - top], out=bars)
     fewest = words.fewest(strands[0].lengths.get().astype(np.int64), bars.get().astype(np.int64), coding)
     enough = shared >= cupy.asarray(np.clip(fewest, -(1 << 31), (1 << 31) - 1).astype(np.int32))[:, None]
@@ -55,12 +59,12 @@ def likeliest_first(strands: list[Uploaded], database: Uploaded, coding: Coding,
     row, place = cupy.nonzero(enough & few[:, None])
     for start in range(0, len(row), PAIRS):
         part = slice(start, start + PAIRS)
-        scores[row[part], place[part]] = _scored(strands, database, coding, row[part], place[part])
+        scores[row[part], place[part]] = _scored(strands, database, coding, row[part], place[part], bars, worths)
     return cupy.flatnonzero(~few)
 
 
-def _scored(strands: list[Uploaded], database: Uploaded, coding: Coding, rows: Any, places: Any) -> Any:
-    """Score pairs: of a query each, and a sequence and strand."""
+def _scored(strands: list[Uploaded], database: Uploaded, coding: Coding, rows: Any, places: Any, bars: Any, worths: list[Any]) -> Any:
+    """Score pairs: of a query each, and a sequence and strand; all of them, or those that come to the bars of their queries."""
     import cupy
 
     found = cupy.empty(len(rows), np.int32)
@@ -68,6 +72,7 @@ def _scored(strands: list[Uploaded], database: Uploaded, coding: Coding, rows: A
         of_strand = cupy.flatnonzero(places % len(strands) == number)
         if len(of_strand):
             targets = database.at(places[of_strand] // len(strands))
-            scored = pairs_device.align_uploaded(strand.at(rows[of_strand]), targets, coding, report="score")
+            own_bars = None if bars is None else Bars(bars[rows[of_strand]], worths[number])
+            scored = pairs_device.align_uploaded(strand.at(rows[of_strand]), targets, coding, report="score", bars=own_bars)
             found[of_strand] = cupy.asarray(scored.score).astype(np.int32)
     return found

@@ -22,11 +22,8 @@ TALLEST = 16 * 32
 STACKED = {True: (24,), False: (20, 24, 32)}
 """Rows of a lane where a query of a product takes several strips of 16 lanes, with tables and without: those that leave the fewest cells below its end."""
 
-LOW = ((8, 16), (8, 24), (16, 16), (16, 20), (16, 24))
-"""Shapes of the strips of a query whose pairs are mostly given up after some of its rows."""
-
-GIVEN_UP = 0.75
-"""Part of a query's rows after which that must be."""
+LOW = (16, 16)
+"""Shape of the strips of queries whose pairs have bars, which may be given up, or need few columns, after each."""
 
 A_STEP = 4
 """Rows whose cells take as long as what else a lane does in a step."""
@@ -49,7 +46,7 @@ held."""
 @dataclass(frozen=True, slots=True)
 class Form:
     """Say a form of the kernel: lanes of a team, rows of a lane, whether scores have 32 bits, come from tables, whether every query goes with every target,
-    whether queries may take several strips, and how many teams a block has where blocks share a pair, else 1."""
+    whether queries may take several strips, how many teams a block has where blocks share a pair, else 1, and whether pairs have bars."""
 
     team: int
     rows: int
@@ -58,6 +55,7 @@ class Form:
     product: bool
     several: bool
     gang: int = 1
+    bounded: bool = False
 
     @property
     def pairs(self) -> int:
@@ -88,6 +86,7 @@ def macros(form: Form, threads: int, *, ends: tuple[bool, ...], pieces: int, dea
         "PRODUCT": form.product,
         "SEVERAL": form.several,
         "GANG": form.gang,
+        "BOUNDED": form.bounded,
         "COLUMNS": form.columns,
     }
     values |= {"PIECES": pieces, "DEAREST": dearest, "LIFTED": lifted, "KEEP": keep, "THREADS": threads}
@@ -97,16 +96,20 @@ def macros(form: Form, threads: int, *, ends: tuple[bool, ...], pieces: int, dea
     return {f"LOCAL_{name}": int(value) for name, value in values.items()}
 
 
-def planned(query: Uploaded, target: Uploaded, table: Any, *, wide: bool, gangs: bool) -> Iterator[tuple[Form, Any]]:
+def planned(query: Uploaded, target: Uploaded, table: Any, *, wide: bool, gangs: bool, low: bool = False) -> Iterator[tuple[Form, Any]]:
     """Sort pairs into forms of the kernel, each with the places of its pairs (int64, on the device), those with the shortest targets first.
 
     table: whether the scores of a pair must come from a table (bool, on the device). gangs: whether blocks share the strips of long
-    queries, where there are too few pairs, or too little memory for more, to keep the device busy.
+    queries, where there are too few pairs, or too little memory for more, to keep the device busy. low: whether pairs have bars.
     """
     import cupy
 
     n, m = query.lengths.astype(np.int64), target.lengths.astype(np.int64)
-    kinds = [(shape, False) for shape in SHAPES] + [(shape, True) for shape in TABLE_SHAPES]
+    kinds = (
+        [(shape, False) for shape in SHAPES if not low or shape[0] * shape[1] < LOW[0] * LOW[1]]
+        + [(LOW, False)] * low
+        + [(shape, True) for shape in TABLE_SHAPES]
+    )
     heights = [cupy.asarray([team * rows for (team, rows), tabled in kinds if tabled == which]) for which in (False, True)]
     places = [cupy.minimum(cupy.searchsorted(each, n), len(each) - 1) for each in heights]
     kind = cupy.where(table, len(heights[0]) + places[1], places[0])
@@ -125,29 +128,25 @@ def planned(query: Uploaded, target: Uploaded, table: Any, *, wide: bool, gangs:
                     shared = part > 0
                     few = int(n[taken[first:last]].sum()) < TALLEST * FEW_STRIPS * compiler.multiprocessors()
                     height = FEW_ROWS if shared and few else rows
-                    yield Form(team, height, wide, tabled, False, True, GANGS[height] if shared else 1), taken[first:last]
+                    yield Form(team, height, wide, tabled, False, True, GANGS[height] if shared else 1, low and not shared), taken[first:last]
 
 
-def of_product(query: Uploaded, *, table: bool, wide: bool, letters: int, reach: Any = None) -> Iterator[tuple[Form | None, Any]]:
+def of_product(query: Uploaded, *, table: bool, wide: bool, letters: int, low: Any) -> Iterator[tuple[Form | None, Any]]:
     """Sort queries into forms of the kernel for every query with every target: each with the places of its queries (on the device); None for those whose tables
-    fit no block's memory. reach: rows of each query, on the device, after which most of its pairs are given up, if any are."""
+    fit no block's memory. low: of which queries most pairs will be given up (bool, on the device)."""
     import cupy
 
     n = query.lengths.astype(np.int64)
-    shapes = [*SHAPES, *((SHAPES[-1][0], rows) for rows in STACKED[table]), *LOW]
+    shapes = [*SHAPES, *((SHAPES[-1][0], rows) for rows in STACKED[table]), LOW]
     shape = cupy.searchsorted(cupy.asarray([team * rows for team, rows in SHAPES]), n)
     stacked = cupy.asarray(STACKED[table])
     strips = -(-n[:, None] // (SHAPES[-1][0] * stacked))
     shape += (shape == len(SHAPES)) * (strips * (stacked + A_STEP)).argmin(axis=1)
-    if reach is not None:
-        teams, rows = (cupy.asarray(each) for each in zip(*LOW, strict=True))
-        strips = -(-cupy.maximum(reach, 1)[:, None] // (teams * rows))
-        low = len(shapes) - len(LOW) + (strips * teams * (rows + A_STEP)).argmin(axis=1)
-        shape = cupy.where(reach < GIVEN_UP * n, low, shape)
+    shape = cupy.where(low & (n > LOW[0] * LOW[1]), len(shapes) - 1, shape)
     if table:
         shape = cupy.where((n + TALLEST) * letters > compiler.most_shared_bytes() - 1024, len(shapes), shape)
     for number, (team, rows) in enumerate(shapes):
         if len(places := cupy.flatnonzero(shape == number)):
-            yield Form(team, rows, wide, table, True, number >= len(SHAPES)), places
+            yield Form(team, rows, wide, table, True, number >= len(SHAPES), bounded=number == len(shapes) - 1), places
     if len(places := cupy.flatnonzero(shape == len(shapes))):
         yield None, places

@@ -71,8 +71,8 @@ class Kernels:
         """Count the bytes of a kept cell."""
         return 8 * self._pieces
 
-    def score(self, form: Form, query: Uploaded, target: Uploaded, most_bytes: int) -> "Scored":
-        """Launch the scores of pairs of like lengths."""
+    def score(self, form: Form, query: Uploaded, target: Uploaded, most_bytes: int, bars: Bars | None) -> "Scored":
+        """Launch the scores of pairs of like lengths. bars: of local pairs; one that does not come to its bar has any score below it."""
         import cupy
 
         count = len(query)
@@ -102,7 +102,7 @@ class Kernels:
         scored.room = cupy.empty((room * self.cell_bytes // 16 + 1, 4), np.uint32)
         given = (*scored.query, *scored.target, count, self._lifted, self._fours, self._letters, *self._costs, 1)
         found = (scored.room, scored.kept_starts, np.int64(row_room), scored.score, scored.column, scored.place)
-        of_product = (0, None, np.int64(0), None, None)
+        of_product = (0, None, np.int64(0), *_bounds(bars))
         compiler.launch(kernel, blocks, threads, *given, *found, *of_product, bands, bands_a_pair, shared_bytes=shared_bytes)
         return scored
 
@@ -125,8 +125,7 @@ class Kernels:
             part = slice(start, min(len(query), start + at_once))
             sides = (query.codes, query.starts[part], query.lengths[part], target.codes, target.starts, target.lengths, len(target))
             given = (*sides, self._lifted, self._fours, self._letters, *self._costs, 1, room, None, np.int64(row_room), scores[part], None, None)
-            bounds = (bars.least[part], bars.worth) if bars else (None, None)
-            rest = (a_query, slots, np.int64(scores.shape[1]), *bounds, None, 0)
+            rest = (a_query, slots, np.int64(scores.shape[1]), *_bounds(bars and bars.at(part)), None, 0)
             blocks = (part.stop - part.start) * a_query
             compiler.launch(kernel, blocks, threads, *given, *rest, shared_bytes=shared_bytes)
 
@@ -178,6 +177,11 @@ class Scored:
         self.counts: Any = None
         self.operations: Any = None
         self.operation_ends: Any = None
+
+
+def _bounds(bars: Bars | None) -> tuple[Any, Any]:
+    """Give bars as the kernel takes them."""
+    return bars.arrays if bars else (None, None)
 
 
 def _of_teams(lengths: Any, pairs: int) -> Any:

@@ -79,15 +79,12 @@ def test_what_cannot_be_among_the_best(monkeypatch: pytest.MonkeyPatch, text: st
 def test_best_of_rows(width: int, top: int, least: int) -> None:
     import cupy
 
-    from tidalign.kernels.runtime import compiler
-    from tidalign.kernels.search import best_device
+    from tidalign.kernels.search.rows_device import best_of_rows
 
     random = np.random.default_rng(width)
     scores = np.concatenate([random.integers(-60, 60, (3, width)), random.integers(-(1 << 31), 1 << 31, (1, width)), np.zeros((1, width))]).astype(np.int32)
     most = min(top, width)
-    counts, places, found = cupy.zeros(5, np.int32), cupy.zeros((5, most), np.int32), cupy.zeros((5, most), np.int32)
-    kernel = compiler.kernel("search/best.cu", "best_of_rows", {})
-    compiler.launch(kernel, 5, best_device.THREADS, cupy.asarray(scores), np.int64(width), most, np.int32(least), counts, places, found)
+    counts, places, found = best_of_rows(cupy.asarray(scores), top, least)
     for row, count in enumerate(counts.get().tolist()):
         order = np.lexsort((np.arange(width), -scores[row].astype(np.int64)))[:most]
         wanted = np.sort(order[scores[row][order] >= least])
