@@ -75,6 +75,26 @@ def search(strands: list[Coded], database: Coded, coding: Coding, *, top: int, l
     return joined(found)
 
 
+def shared_words(strands: list[Coded], query: int, database: Coded) -> tuple[Integers, Integers]:
+    """Count the words that a query shares with each sequence, and those that it shares beyond what any letters would -> both int64[strands, sequences]."""
+    shared = np.empty((len(strands), len(database)), np.int64)
+    by_chance = np.empty_like(shared)
+    for number, strand in enumerate(strands):
+        letters = strand.codes[strand.starts[query] :][: strand.lengths[query]]
+        different = words_host.count_shared(letters, database.codes, database.starts, database.lengths, shared[number])
+        by_chance[number] = database.lengths * different // words.WORDS
+    return shared, shared - by_chance
+
+
+def left(strands: list[Coded], query: int, database: Coded, coding: Coding, *, top: int, least: int) -> tuple[float, int]:
+    """Tell of one query, for a forecast, what part of the pairs `search` does not leave out by their words, and what score the last one kept has."""
+    shared, alike = shared_words(strands, query, database)
+    likeliest = np.unique(np.argsort(-alike, axis=None)[: max(LIKELIEST, 2 * top)] % len(database))
+    hits = search([strand.at(np.array([query])) for strand in strands], database.at(likeliest), coding, top=top, least=least)
+    bar = int(hits.score[-1]) if len(hits) == top else least
+    return float((shared >= words.fewest(strands[0].lengths[[query]], np.array([bar]), coding)).mean()), bar
+
+
 def joined(found: list[Hits]) -> Hits:
     """Put hits one after the other."""
     parts = [NO_HITS, *found]
@@ -125,18 +145,13 @@ class _Queries:
     def likeliest_first(self, order: Integers) -> None:
         """Take in, for one query, the sequences that share most words with it, and then all others that share enough; where much is to be given up, those that
         are alike go together, as all lanes of a vector give up at once."""
-        work, database = self._work, self._work.database.at(order)
-        shared = np.empty((len(work.strands), len(order)), np.int64)
-        alike = np.empty_like(shared)
-        start, length = work.strands[0].starts[self._start], work.strands[0].lengths[self._start]
-        for number, strand in enumerate(work.strands):
-            query = strand.codes[strand.starts[self._start] :][:length]
-            different = words_host.count_shared(query, database.codes, database.starts, database.lengths, shared[number])
-            alike[number] = shared[number] - database.lengths * different // words.WORDS  # less those that any letters would share
+        work, query = self._work, self._start
+        shared, alike = shared_words(work.strands, query, work.database.at(order))
         first = np.zeros(shared.shape, np.bool_)
         first.ravel()[np.argpartition(alike.ravel(), -work.likeliest)[-work.likeliest :]] = True
         for number, places in enumerate(first):
             self._take(number, order[places])
+        start, length = (int(each[query]) for each in (work.strands[0].starts, work.strands[0].lengths))
         promising = PROMISING * self.bound[0] >= work.worths[0][start + length] - work.worths[0][start]
         calls = LIKE_PAIRS if promising else CALL_PAIRS
         enough = shared >= words.fewest(np.array([length]), self.bound, work.coding)

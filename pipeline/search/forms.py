@@ -7,6 +7,7 @@ from typing import Any
 from tidalign.kernels.letters.sequences import Sequences
 from tidalign.kernels.local import pairs
 from tidalign.kernels.local.coding import Coded, Coding
+from tidalign.kernels.scoring.substitution import DNA, PROTEIN
 from tidalign.kernels.search import best
 from tidalign.kernels.wavefront.alignments import Alignments
 from tidalign.pipeline.device import CPU, GPU
@@ -18,13 +19,13 @@ class Form:
 
     side: (letters, coding, 0 for queries or 1 for targets) -> sequences as the others take them, of which `at` gives those at some places.
     search: as `kernels.local.best.search`. align: as `kernels.local.pairs.align_coded`.
-    cells: of the queries that are searched at a time, about. queries: at most.
+    cells: of the queries that are searched at a time, about, by alphabet. queries: at most.
     """
 
     side: Callable[[Sequences, Coding, int], Any]
     search: Callable[..., best.Hits]
     align: Callable[..., Alignments]
-    cells: float
+    cells: dict[str, float]
     queries: int
 
 
@@ -51,7 +52,8 @@ def _align_on_gpu(*given: Any, **options: Any) -> Alignments:
 
 
 FORMS = {
-    CPU.name: Form(_coded, best.search, pairs.align_coded, 1e10, 256),
-    GPU.name: Form(_uploaded, _search_on_gpu, _align_on_gpu, 4e12, 1 << 14),
+    CPU.name: Form(_coded, best.search, pairs.align_coded, {DNA: 1e10, PROTEIN: 1e10}, 256),
+    GPU.name: Form(_uploaded, _search_on_gpu, _align_on_gpu, {DNA: 1.6e13, PROTEIN: 4e12}, 1 << 14),
 }
-"""By the name of a device. Cells: half a second of a core and a second of a GPU: shorter launches leave it idle while their last teams end."""
+"""By the name of a device. Cells: half a second of a core and a second of a GPU, which leaves out most cells of DNA: shorter launches leave it idle while
+their last teams end."""

@@ -100,15 +100,16 @@ def _of_table(source: PairSource) -> tuple[Any, Any, float]:
     return sides[0].slice(0, rows), sides[1].slice(0, rows), float(count)
 
 
-def records(source: Input, alphabet: str) -> tuple[float, float]:
-    """Count the sequences of a side of a search, and their letters, by the begin of its file. InputError for one that can be read only once."""
+def records(source: Input, alphabet: str) -> tuple[float, float, Any]:
+    """Count the sequences of a side of a search, and their letters, by the begin of its file, and give the letters of those that are there. InputError for a
+    file that can be read only once."""
     if source.stream:
         raise InputError(source.path, "a file, to look at before it is read", "a pipe, which can be read only once", "write it to a file")
     if source.is_table:
         file = pq.read_metadata(source.path) if source.format == "parquet" else None
         table = next(tables.records(source, "sequence", "name", alphabet))
         count = float(file.num_rows) if file else float(len(table))
-        return count, count * float(pc.sum(pc.binary_length(table["letters"])).as_py()) / max(1, len(table))
+        return count, count * float(pc.sum(pc.binary_length(table["letters"])).as_py()) / max(1, len(table)), table["letters"]
     table, (text, record) = next(iter(stream.records(source, alphabet))), _text(source)
     count = text / record
-    return count, count * float(pc.sum(pc.binary_length(table["letters"])).as_py()) / max(1, len(table))
+    return count, count * float(pc.sum(pc.binary_length(table["letters"])).as_py()) / max(1, len(table)), table["letters"]

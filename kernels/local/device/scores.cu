@@ -2,25 +2,16 @@
 // through the lanes of a team, a column a step (SALoBa, paper 002, IV; the cells are those of kernels/local/host.py). What a later way back needs is kept
 // (LOCAL_KEEP): of each lane what leaves its last row, and every COLUMNS steps all of its rows. The way back makes again
 // only the strips of cells that the path goes through.
+#include "local/device/bars.cuh"
+#include "local/device/end.cuh"
 #include "local/device/layout.cuh"
 #include "local/device/letters.cuh"
 
 constexpr bool KEEP = LOCAL_KEEP, PRODUCT = LOCAL_PRODUCT, SEVERAL = LOCAL_SEVERAL;  // SEVERAL: queries may take several strips
 // PRODUCT: every query with every target, a query a block, not query i with target i
-constexpr int OVER = 0x7FFF - 127;  // a score of 16 bits from which on a sum may not have fitted
 constexpr int GANG = LOCAL_GANG;  // 1, or the teams of a block where blocks share a pair's strips: each takes a band of as many, a strip a team
 constexpr bool BANDS = GANG > 1;
-constexpr bool BOUNDED = LOCAL_BOUNDED;  // pairs have bars (kernels/local/bars.py)
 static_assert(!BOUNDED || (SEVERAL && ANYWHERE && !KEEP && !BANDS), "scores alone of local pairs have bars");
-
-// The place of the best end: the highest score, then the smallest target end, then the smallest query end (or lane).
-struct End {
-  int score, column, place;
-  __device__ __forceinline__ void meet(int other_score, int other_column, int other_place) {
-    if (other_score > score || (other_score == score && (other_column < column || (other_column == column && other_place < place))))
-      score = other_score, column = other_column, place = other_place;
-  }
-};
 
 // Scores and ends of pairs. table: what letters score, lifted, [letters][letters]; fours: of each letter with the first four. The last letter is padding. first,
 // more: costs of a gap's first letter and of each other, of both pieces. one: 1. room: where teams keep what the way back needs, each from kept_starts on; without LOCAL_KEEP room for a row a team, `row_room` cells each. With
@@ -87,7 +78,7 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
 #pragma unroll
     for (int k = 0; k < PAIRS; k++) end[k].score = ANYWHERE ? 0 : -(1 << 30), end[k].column = end[k].place = 0x7FFFFFFF;
 
-    int from = 0, to = steps, above_from = 0, above_to = longest;  // steps of a strip, and columns of the row above that were made, where not all are needed
+    Columns at{0, steps, 0, longest};
     // The strip that a team is at.
     int strip_number = 0, row = 0;  // row: the first of this lane
     Strip strip;
@@ -104,7 +95,7 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
     };
     const auto upper_at = [&](int j) {
       unsigned gaps[PIECES];
-      if (upper && j < longest && (!BOUNDED || (j >= above_from && j < above_to))) {
+      if (upper && j < longest && (!BOUNDED || (j >= at.above_from && j < at.above_to))) {
         const Kept* const at = upper + (long long)j * (KEEP ? TEAM : 1);
         return BANDS ? __ldcg(at) : *at;  // what another multiprocessor wrote is not in this one's cache, or is older there
       }
@@ -137,12 +128,12 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
       above = 0, best = both(0), selector = TABLE ? (letters - 1) * 0x101u : 0xCC88u;
       for (int piece = 0; piece < PIECES; piece++) gap[piece] = both(lift);
 #pragma unroll
-      for (int k = 0; k < PAIRS; k++) column[k] = 0x7FFFFFFF, following[k] = four_letters(target[k], from, m[k], padding);
+      for (int k = 0; k < PAIRS; k++) column[k] = 0x7FFFFFFF, following[k] = four_letters(target[k], at.from, m[k], padding);
       if (SEVERAL) {
         upper = nullptr;
         if (number) upper = KEEP ? kept_cells + layout.rows + ((long long)min(number - 1, own_strips - 1) * layout.steps + TEAM - 1) * TEAM + TEAM - 1 : row_kept;
         __syncwarp(team_mask);
-        coming = upper_at(from + mate), later = upper_at(from + mate + TEAM);
+        coming = upper_at(at.from + mate), later = upper_at(at.from + mate + TEAM);
       }
     };
     const auto four_steps = [&](int block, bool active) {
@@ -152,7 +143,7 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
         following[k] = four_letters(target[k], block + 4, m[k], padding);
         if (!TABLE) words[k] = (words[k] | (words[k] << 4 & 0xF0F0F0F0u) | 0x80808080u) + (k ? 0x44444444u : 0u);
       }
-      if (SEVERAL && block % TEAM == 0 && block != from) {
+      if (SEVERAL && block % TEAM == 0 && block != at.from) {
         coming = later;
         if (active) later = upper_at(block + TEAM + mate);
       }
@@ -236,45 +227,13 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
         for (int r = 0; r < ROWS; r++)
           if (m[0] > 0 && (END_TARGET ? row + r < n[0] : row + r == n[0] - 1)) end[0].meet((int)strip.h[r], m[0] - 1, row + r);
     };
-    // With all strips up to this one done, tell whether any pair can come to its bar, and which columns of the next strip that takes (kernels/local/host.py,
-    // needed): a cell is of use if what it scores and what all rows below score at best come to the bar.
-    const auto needed = [&](int number) {
-      int least[PAIRS], afford = -1, first = 0x7FFFFFFF, last = -1;
-      bool all_columns = false;
-#pragma unroll
-      for (int k = 0; k < PAIRS; k++) {
-        const int own = PRODUCT ? query_row : pair[k], done = (number + 1) * STRIP;
-        int score = end[k].score;
-        for (int apart = TEAM / 2; apart; apart /= 2) score = max(score, __shfl_xor_sync(~0u, score, apart, TEAM));
-        least[k] = 0x7FFFFFFF;
-        if (done >= n[k] || (!WIDE && score >= OVER)) continue;
-        const int below = (int)(worth[query_starts[own] + n[k]] - worth[query_starts[own] + done]);
-        if (score + below < bars[own]) continue;
-        least[k] = bars[own] - below, afford = max(afford, score + below - bars[own]);
-        all_columns |= least[k] <= 0;
-      }
-      if (!__any_sync(~0u, afford >= 0)) return false;
-      above_from = from, above_to = to - TEAM + 1;  // columns that the last lane has made
-      if (__any_sync(~0u, all_columns)) return true;
-      __syncwarp();
-      for (int j = from + mate; j < min(above_to, longest); j += TEAM) {
-        unsigned h, gaps[PIECES];
-        taken(row_kept[j], h, gaps);
-#pragma unroll
-        for (int k = 0; k < PAIRS; k++)
-          if (part(h, k) >= least[k]) first = min(first, j), last = j;
-      }
-      first = __reduce_min_sync(~0u, first), last = __reduce_max_sync(~0u, last), afford = __reduce_max_sync(~0u, afford);
-      from = first / TEAM * TEAM;
-      to = min(steps, (last + STRIP + afford / min(costs.more[0], costs.more[PIECES - 1]) + TEAM + 3) & ~3);
-      return last >= 0;
-    };
     if (GANG == 1) {
       for (int number = 0; number < strips; number++) {
         begin_strip(number);
-        for (int block = from; block < to; block += 4) four_steps(block, true);
+        for (int block = at.from; block < at.to; block += 4) four_steps(block, true);
         end_strip();
-        if (BOUNDED && number + 1 < strips && !needed(number)) break;
+        if (!BOUNDED || number + 1 == strips) continue;
+        if (!needed(at, Bars{bars, worth, query_starts, PRODUCT ? query_row : -1}, pair, n, end, (number + 1) * STRIP, row_kept, longest, steps, mate, costs)) break;
       }
     } else {
       // Strips one under the other, each LAG blocks of steps behind the one above it: so the row above is there as far as this block looks ahead.

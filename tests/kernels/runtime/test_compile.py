@@ -14,6 +14,7 @@ from tidalign.kernels.inspection import device as inspection_device
 from tidalign.kernels.local.device import extensions, forms, launches
 from tidalign.kernels.runtime.compiler import FOLDER, OPTIONS, defines, source
 from tidalign.kernels.runtime.signature import Parameter, Signature, signatures
+from tidalign.kernels.search import words
 from tidalign.kernels.wavefront import device_edit
 
 GPUS = (pytest.param("sm_80", marks=pytest.mark.slow), "sm_90", pytest.param("sm_120", marks=pytest.mark.slow))
@@ -58,6 +59,8 @@ def local_variants() -> Iterator[dict[str, object]]:
     yield forms.macros(forms.Form(16, 32, False, False, False, True), 128, ends=local, **one | {"keep": False})
     yield forms.macros(forms.Form(16, 32, False, True, True, True), 256, ends=local, **two | {"keep": False})
     yield forms.macros(forms.Form(16, 28, False, True, True, True), 128, ends=local, **one | {"keep": False})
+    yield forms.macros(forms.Form(*forms.LOW, False, False, True, True, bounded=True), 128, ends=local, **one | {"keep": False})
+    yield forms.macros(forms.Form(*forms.LOW, True, True, False, True, bounded=True), 128, ends=local, **two | {"keep": False})
     yield forms.macros(forms.Form(4, 16, True, True, False, False), 64, ends=overlap, **two | {"lifted": False})
     yield forms.macros(forms.Form(16, 32, True, False, False, True), 128, ends=overlap, **two)
     yield forms.macros(forms.Form(16, 32, True, False, False, True, 4), 64, ends=local, **two)
@@ -77,6 +80,7 @@ def extension_variants() -> Iterator[dict[str, object]]:
 
 VARIANTS = {
     "search/best.cu": [{}],
+    "search/words.cu": [{"WORD_LETTERS": words.LETTERS}],
     "local/device/codes.cu": [{}],
     "local/device/extensions.cu": list(extension_variants()),
     "local/device/scores.cu": list(local_variants()),

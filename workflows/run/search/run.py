@@ -102,7 +102,7 @@ class Searching(Tracker[QueryRange]):
     @cached_property
     def _of_gpu(self) -> float:
         """Tell the cells of a task of a GPU, at most."""
-        return min(FORMS[self.device.name].cells, max(GPU_CELLS, self.total() / (GROUPS * self.gpus)))
+        return min(FORMS[self.device.name].cells[self.manifest.database.alphabet], max(GPU_CELLS, self.total() / (GROUPS * self.gpus)))
 
     @cached_property
     def _of_piece(self) -> float:

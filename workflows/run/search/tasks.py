@@ -77,7 +77,7 @@ def search_ranges(directory: str, run: str, pieces: Sequence[QueryRange], device
     found: list[Any] = []
     written = 0
     with logged(f"{directory}/logs", f"{pieces[0].chunk}.{pieces[0].start}-{pieces[0].stop} and {len(pieces) - 1} more"):
-        for start, stop in cuts(cells, database.form.cells, database.form.queries):
+        for start, stop in cuts(cells, database.form.cells[manifest.database.alphabet], database.form.queries):
             at = [(same, max(start, a) - a, min(stop, b) - a) for same, (a, b) in zip(together, pairwise(edges), strict=True)]
             claimed = [(each, each.start + a, each.start + b) for same, a, b in at if a < b for each in same]
             found.append(_found(table.slice(start, stop - start), database, manifest, claimed, DEVICES[device]))

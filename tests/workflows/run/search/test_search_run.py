@@ -124,8 +124,8 @@ def test_ranges_and_slices_that_share_a_task(most: float, tmp_path: Path, inputs
         calls.append(len(pieces))
         return search_ranges(directory, run, pieces, "cpu")
 
-    monkeypatch.setitem(forms.FORMS, "gpu", replace(forms.FORMS["cpu"], cells=most))
-    monkeypatch.setitem(forms.FORMS, "cpu", replace(forms.FORMS["cpu"], cells=most))
+    monkeypatch.setitem(forms.FORMS, "gpu", replace(forms.FORMS["cpu"], cells=dict.fromkeys(("dna", "protein"), most)))
+    monkeypatch.setitem(forms.FORMS, "cpu", replace(forms.FORMS["cpu"], cells=dict.fromkeys(("dna", "protein"), most)))
     monkeypatch.setattr(searches, "GROUPS", 2)
     monkeypatch.setattr(searches, "search_ranges", ranges)
     monkeypatch.setattr(searches.Search, "tracker", lambda _, directory, manifest, stop, told, gpus: searches.Searching(directory, manifest, stop, told, GPU))
