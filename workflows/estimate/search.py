@@ -101,7 +101,7 @@ def made(queries: Any, database: Any, sequences: float, letters: float, paramete
         enough, bar = best_search.left(strands, query, searched, coding, top=rank, least=parameters.min_score)
         rows = 1.0 - bar / (match * length)
         part += min(float(length), enough * rows * length + WORD_CELLS)
-    return part / max(1.0, float(lengths.sum()))
+    return float(part / max(1.0, float(lengths.sum())))
 
 
 def points(device: Device, best: Callable[[Device, Callable[[], Any]], float]) -> dict[str, list[tuple[Counts, float]]]:
