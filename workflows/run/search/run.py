@@ -1,5 +1,6 @@
 """Run a search: pack the database and the queries, then search what the run's parts do not hold yet."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -50,6 +51,9 @@ GPU_CELLS = 1e12
 GROUPS = 4
 """Tasks that each GPU gets where they are worth it, at least, so that a stop, or another GPU, has something to take, and the next is read meanwhile."""
 
+ROUNDED = 1 + 1 / 128
+"""Times that tasks are as large as they need be, as each ends with a whole query."""
+
 LOADED_SLICES = 16
 """Slices that a GPU searches together, at most."""
 
@@ -91,18 +95,24 @@ class Searching(Tracker[QueryRange]):
 
     def missing(self) -> Iterable[QueryRange]:
         largest = max(each.letters for each in self.manifest.database.slices) * len(self.manifest.parameters.strands)  # ranges are the same in all slices
+        letters = self._of_piece / largest
         for number in range(len(self.manifest.database.slices)):
+            room = letters  # in the task that the last piece went to; on a core each is one
             for queries in self.manifest.queries:
                 chunk = f"{queries.id}-d{number:05d}"
                 done = [(part.start, part.stop) for part in self.parts.get(chunk, [])]
                 for start, stop in gaps(*self._share[chunk], done):
-                    for a, b in self._cut(queries, start, stop, self._of_piece / largest):
+                    for a, b in self._cut(queries, start, stop, letters, room if self.device.takes_gpu else letters):
                         yield QueryRange(chunk, a, b)
+                        taken = self._letters(queries, a, b)
+                        room = room - taken if taken <= room else letters - taken
 
     @cached_property
     def _of_gpu(self) -> float:
-        """Tell the cells of a task of a GPU, at most."""
-        return min(FORMS[self.device.name].cells[self.manifest.database.alphabet], max(GPU_CELLS, self.total() / (GROUPS * self.gpus)))
+        """Tell the cells of a task of a GPU, at most: all GPUs have as many tasks, of as much."""
+        most = min(FORMS[self.device.name].cells[self.manifest.database.alphabet], max(GPU_CELLS, self.total() / (GROUPS * self.gpus)))
+        total = self.total() * ROUNDED
+        return max(GPU_CELLS, total / (self.gpus * max(1, math.ceil(total / (most * self.gpus)))))
 
     @cached_property
     def _of_piece(self) -> float:
@@ -111,11 +121,14 @@ class Searching(Tracker[QueryRange]):
             return self._of_gpu
         return min(max(CORE_CELLS[0], self.total() / CORE_PIECES), CORE_CELLS[1])
 
-    def _cut(self, queries: Queries, start: int, stop: int, letters: float) -> Iterable[tuple[int, int]]:
-        """Cut a range of a chunk into those of at most so many letters; where depends on the range alone."""
-        if self._letters(queries, start, stop) <= letters:
+    def _cut(self, queries: Queries, start: int, stop: int, letters: float, room: float) -> Iterable[tuple[int, int]]:
+        """Cut a range of a chunk into those of at most so many letters, the first of them of no more than there is room for."""
+        if self._letters(queries, start, stop) <= room:
             return [(start, stop)]
-        return [(start + a, start + b) for a, b in cuts(np.diff(self._before(queries)[start : stop + 1]), letters, stop - start)]
+        before = self._before(queries)
+        first = int(np.searchsorted(before[start : stop + 1], before[start] + room, side="right")) - 1 + start
+        rest = [(first + a, first + b) for a, b in cuts(np.diff(before[first : stop + 1]), letters, stop - first)]
+        return [(start, first), *rest] if first > start else rest
 
     def _letters(self, queries: Queries, start: int, stop: int) -> int:
         """Count the letters of a range of a chunk."""

@@ -115,6 +115,29 @@ def test_any_number_of_workers(workers: int, tmp_path: Path, inputs: list[str], 
     assert results.to_table().equals(answer) and report(tmp_path)["workers"] == workers
 
 
+@pytest.mark.parametrize(("gpus", "most"), [(1, 4e7), (2, 2e7), (3, 1e7), (4, 5e6)])
+def test_gpus_have_as_many_tasks_of_as_much(gpus: int, most: float, tmp_path: Path, inputs: list[str], answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ranges that end where chunks do share a task with those that follow."""
+    tasks: list[float] = []
+
+    def ranges(directory: str, run: str, pieces: Any, device: str) -> float:
+        tasks.append(sum(map(trackers[0].amount, pieces)))
+        return search_ranges(directory, run, pieces, "cpu")
+
+    def tracker(_: Any, directory: str, manifest: Any, stop: Any, told: Any, given: Any) -> Any:
+        trackers.append(searches.Searching(directory, manifest, stop, told, GPU, gpus=gpus))
+        return trackers[0]
+
+    trackers: list[Any] = []
+    monkeypatch.setitem(forms.FORMS, "gpu", replace(forms.FORMS["cpu"], cells=dict.fromkeys(("dna", "protein"), most)))
+    monkeypatch.setattr(searches, "GPU_CELLS", 1.0)
+    monkeypatch.setattr(searches, "search_ranges", ranges)
+    monkeypatch.setattr(searches.Search, "tracker", tracker)
+    assert drive(str(tmp_path), *inputs).to_table().equals(answer)
+    assert max(tasks) <= most and sum(tasks) == pytest.approx(trackers[0].total())
+    assert len(tasks) % gpus == 0 and sorted(tasks)[len(tasks) // 3] > 0.75 * max(tasks), "less than that where a slice ends"
+
+
 @pytest.mark.parametrize("most", [1.0, 3e6, 2e7, 1e12], ids=["a query", "some of a chunk", "some chunks", "all slices"])
 def test_ranges_and_slices_that_share_a_task(most: float, tmp_path: Path, inputs: list[str], answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a GPU, here on a core: of several slices only the best of all are kept, and a core can do what is left."""
