@@ -35,7 +35,7 @@ OPERATIONS = (
 
 FACES = {
     "runtime": {"bases", "compiler", "entries", "errors", "fault", "gpu", "numba_cache", "numba_internals", "precompile", "vectors"},
-    "letters": {"nucleotides", "packing", "sequences"},
+    "letters": {"nucleotides", "packing", "sequences", "shared_words", "words"},
     "text": {"bam", "columns", "gapped", "lines", "records", "writing"},
     "scoring": {"heuristic", "penalties", "scores", "substitution"},
     "wavefront": {"alignments"},
@@ -57,7 +57,7 @@ FACES = {
 SHARED = {
     "runtime": {"lanes", "prefetch", "uncounted", "workspace"},
     "letters": {"device", "host", "staging", "uploads"},
-    "wavefront": {"batch", "device", "device_edit", "device_pruned", "host", "model", "trace"},
+    "wavefront": {"batch", "device", "device_edit", "device_pruned", "host", "limited", "model", "trace"},
     "bidirectional": {"device", "host"},
     "seed": {"sort"},
     "local": {"bars", "device.forms", "device.launches", "host"},

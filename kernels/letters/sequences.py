@@ -109,5 +109,15 @@ def reverse_complement(sequences: Sequences | PackedSequences) -> Sequences | Pa
     return PackedSequences(codes, sequences.code_offsets, sequences.lengths, ambiguous, sequences.ambiguous_offsets)
 
 
+def one(side: Sequences | PackedSequences, row: int) -> Sequences | PackedSequences:
+    """Take one sequence of a batch; its letters stay where they are."""
+    if isinstance(side, Sequences):
+        letters = side.letters[side.offsets[row] : side.offsets[row + 1]]
+        return Sequences(letters, np.array([0, len(letters)]))
+    codes = side.codes[side.code_offsets[row] : side.code_offsets[row + 1]]
+    masks = side.ambiguous[side.ambiguous_offsets[row] : side.ambiguous_offsets[row + 1]]
+    return PackedSequences(codes, np.array([0, len(codes)]), side.lengths[row : row + 1], masks, np.array([0, len(masks)]))
+
+
 def _summed(sizes: Offsets) -> Offsets:
     return cast("Offsets", np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)]))

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from tidalign.kernels.letters.sequences import PackedSequences, Sequences, pack
+from tidalign.kernels.letters.sequences import PackedSequences, Sequences, one, pack
 from tidalign.kernels.scoring.heuristic import Heuristic
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.kernels.wavefront.alignments import Alignments, cigar_counts, cigar_text
@@ -26,6 +26,7 @@ GROUP_BYTES = 1 << 20
 """Bytes of letters encoded at once."""
 
 EndsFree = tuple[int, int, int, int]
+Integers = npt.NDArray[np.int64]
 Batch = Sequences | PackedSequences
 
 
@@ -80,8 +81,7 @@ def align(
                                       |                 |               ^
                                       +-----------------+---------------+    where the penalty is above `most`
     """
-    from tidalign.kernels.letters import host as letters_host
-    from tidalign.kernels.runtime.workspace import CIGAR, CIGAR_COUNT, LETTERS, copied, memory, reserve
+    from tidalign.kernels.runtime.workspace import CIGAR, CIGAR_COUNT, copied, memory
     from tidalign.kernels.wavefront import batch as batch_host
 
     free = checked(queries, targets, ends_free, ambiguous)
@@ -98,31 +98,22 @@ def align(
     work[CIGAR_COUNT] = 0
     moved = bool((wide | long).any())  # whether operations come in another order than pairs
     try:
-        for kind, null in ((~wide & ~long, np.int16(-0x8000)), (wide, np.int32(-0x7FFF8000)), (long, None)):
-            rows = np.flatnonzero(kind)
-            for first, stop, size in _groups((n + m)[rows] + 2 * letters_host.BEHIND):
-                reserve(work, LETTERS, size)
-                places = np.empty((stop - first, 2), np.int64)
-                if isinstance(queries, Sequences) and isinstance(targets, Sequences):
-                    sides = (queries.letters, queries.offsets, targets.letters, targets.offsets)
-                    batch_host.encode_ascii_group(work, rows, first, stop, places, *sides, letters_host.ASCII[row])
-                elif isinstance(queries, PackedSequences) and isinstance(targets, PackedSequences):
-                    packed = (_fields(queries), _fields(targets))
-                    batch_host.encode_packed_group(work, rows, first, stop, places, *packed, letters_host.PACKED, letters_host.OTHER[row])
-                whole = (n, m, model, free, unit)
-                due = np.ones(stop - first, bool)
-                if heuristic is not None:
-                    cut = heuristic.cut(), penalties.model == "edit"
-                    batch_host.align_pruned(work, rows, first, stop, places, n, m, model, free, *cut, unit, keep, null, out, ends)
-                    due[:] = False
-                elif null is not None:
-                    batch_host.align_encoded(work, thread.spare, rows, first, stop, places, *whole, most, keep, null, out, ends)
-                    due = out[0, rows[first:stop]] < 0
-                if due.any():
-                    from tidalign.kernels.bidirectional import host as bidirectional_host
+        kinds = ((~wide & ~long, np.int16(-0x8000)), (wide, np.int32(-0x7FFF8000)), (long, None))
+        for rows, first, stop, places, null in _encoded(work, queries, targets, kinds, row):
+            whole = (n, m, model, free, unit)
+            due = np.ones(stop - first, bool)
+            if heuristic is not None:
+                cut = heuristic.cut(), penalties.model == "edit"
+                batch_host.align_pruned(work, rows, first, stop, places, n, m, model, free, *cut, unit, keep, null, out, ends)
+                due[:] = False
+            elif null is not None:
+                batch_host.align_encoded(work, thread.spare, rows, first, stop, places, *whole, most, keep, null, out, ends)
+                due = out[0, rows[first:stop]] < 0
+            if due.any():
+                from tidalign.kernels.bidirectional import host as bidirectional_host
 
-                    moved = True
-                    bidirectional_host.align_encoded(thread, rows[first:stop][due], places[due], *whole, cigar, out, ends)
+                moved = True
+                bidirectional_host.align_encoded(thread, rows[first:stop][due], places[due], *whole, cigar, out, ends)
         operations = copied(work, CIGAR, int(work[CIGAR_COUNT]))
     except BaseException:
         # What the rings hold between two pairs is part of the algorithm.
@@ -139,6 +130,65 @@ def align(
     if moved:
         operations = np.concatenate([operations[start:stop] for start, stop in ends])
     return replace(found, cigar=operations, cigar_offsets=offsets)
+
+
+def penalties_within(
+    queries: Batch,
+    targets: Batch,
+    penalties: Penalties,
+    limits: Integers,
+    *,
+    ends_free: EndsFree | None = None,
+    ambiguous: Literal["mismatch", "match"] = "mismatch",
+) -> Integers:
+    """Give the penalties of pairs where they are no more than limits[i], and -1 where they are: int64[n], on one core, without the interpreter lock.
+
+    A pair takes no longer than one whose penalty is its limit, but for those with a side of more than BIDIRECTIONAL_ABOVE letters, which are aligned unless
+    their limit is below 0. Arguments and errors as of `align`.
+    """
+    from tidalign.kernels.runtime.workspace import memory
+    from tidalign.kernels.wavefront import limited
+
+    free = checked(queries, targets, ends_free, ambiguous)
+    n, m, unit, row = queries.lengths, targets.lengths, penalties.unit(), int(ambiguous == "match")
+    found, most = np.full(len(queries), -1, np.int64), limits // unit
+    long = np.maximum(n, m) > BIDIRECTIONAL_ABOVE
+    wide = (n + m > MAX_NARROW_LETTERS) & ~long
+    thread = memory()
+    try:
+        kinds = ((~wide & ~long, np.int16(-0x8000)), (wide, np.int32(-0x7FFF8000)))
+        for rows, first, stop, places, null in _encoded(thread.work, queries, targets, kinds, row):
+            limited.penalties_within(thread.work, rows, first, stop, places, n, m, gap_model(penalties), free, most, null, found)
+    except BaseException:
+        thread.free()
+        raise
+    thread.trim()
+    found[found >= 0] *= unit
+    for i in np.flatnonzero(long & (limits >= 0)).tolist():
+        whole = int(align(one(queries, i), one(targets, i), penalties, ends_free=ends_free, cigar=False, ambiguous=ambiguous).penalty[0])
+        found[i] = whole if whole <= limits[i] else -1
+    return found
+
+
+def _encoded(work: Any, queries: Batch, targets: Batch, kinds: Iterable[tuple[Any, Any]], row: int) -> Iterator[tuple[Any, int, int, Any, Any]]:
+    """Encode the letters of pairs of each kind, some at a time: rows, first and last of them, places of both sides, and what the kind comes with."""
+    from tidalign.kernels.letters import host as letters_host
+    from tidalign.kernels.runtime.workspace import LETTERS, reserve
+    from tidalign.kernels.wavefront import batch as batch_host
+
+    lengths = queries.lengths + targets.lengths
+    for kind, null in kinds:
+        rows = np.flatnonzero(kind)
+        for first, stop, size in _groups(lengths[rows] + 2 * letters_host.BEHIND):
+            reserve(work, LETTERS, size)
+            places = np.empty((stop - first, 2), np.int64)
+            if isinstance(queries, Sequences) and isinstance(targets, Sequences):
+                sides = (queries.letters, queries.offsets, targets.letters, targets.offsets)
+                batch_host.encode_ascii_group(work, rows, first, stop, places, *sides, letters_host.ASCII[row])
+            elif isinstance(queries, PackedSequences) and isinstance(targets, PackedSequences):
+                packed = (_fields(queries), _fields(targets))
+                batch_host.encode_packed_group(work, rows, first, stop, places, *packed, letters_host.PACKED, letters_host.OTHER[row])
+            yield rows, first, stop, places, null
 
 
 def _groups(sizes: npt.NDArray[np.int64]) -> Iterator[tuple[int, int, int]]:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from tidalign.kernels.bidirectional import device as bidirectional_device
 from tidalign.kernels.letters import staging as host
 from tidalign.kernels.letters.device import MAX_SHORT_LETTERS, Integers, Letters, Parcel
-from tidalign.kernels.letters.sequences import PackedSequences, Sequences
+from tidalign.kernels.letters.sequences import Sequences, one
 from tidalign.kernels.pairwise import wavefront
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.runtime.lanes import MAX_LANES, Lane, Steps, run
@@ -53,9 +53,10 @@ def align(
     cigar: bool = True,
     ambiguous: Literal["mismatch", "match"] = "mismatch",
     heuristic: Heuristic | None = None,
+    limits: Integers | None = None,
 ) -> Alignments:
     """Give what `wavefront.align` gives, on the current device. The host's cores take the pairs that the device cannot, `by_host` of the result: those whose
-    wavefronts fit no variant or no memory.
+    wavefronts fit no variant or no memory. limits: as of `penalties_within`; the penalty of a pair above its own is any higher one.
 
     Batches go through lanes, so that copies of one hide behind the kernels of others and behind the pairs the host takes. Invariant: operations of batches
     before `result.turn` are in their place, in pair order, whatever the order in which lanes end.
@@ -68,21 +69,21 @@ def align(
     import cupy
 
     free = wavefront.checked(queries, targets, ends_free, ambiguous)
-    settings = CallSettings(Model.of(penalties), free, cigar, {"mismatch": 1, "match": 2}[ambiguous], heuristic)
+    settings = CallSettings(Model.of(penalties), free, cigar, {"mismatch": 1, "match": 2}[ambiguous], heuristic, limits is not None)
     device = cupy.cuda.runtime.getDevice()
     cut = bounds(queries, targets)
     result = _Result(queries, targets, settings)
 
     def on_host(row: int) -> Alignments:
         options: Any = {"ends_free": ends_free, "cigar": cigar, "ambiguous": ambiguous, "heuristic": heuristic}
-        return wavefront.align(_only(queries, row), _only(targets, row), penalties, **options)
+        return wavefront.align(one(queries, row), one(targets, row), penalties, **options)
 
     def batch(turn: int, mine: Lane) -> Steps[None]:
         parts = [(cut[turn], cut[turn + 1])]
         while parts:
             start, stop = parts.pop()
             try:
-                rows = yield from _aligned(mine, copiers, queries, targets, start, stop, result)
+                rows = yield from _aligned(mine, copiers, queries, targets, start, stop, result, limits)
             except cupy.cuda.memory.OutOfMemoryError:
                 mine.stream.synchronize()
                 cupy.get_default_memory_pool().free_all_blocks()
@@ -92,6 +93,8 @@ def align(
                     continue
                 rows = BatchRows.none()
             for row in (rows.left + start).tolist():
+                if limits is not None and limits[row] < 0:
+                    continue  # see `penalties_within`
                 if heuristic is None and max(bidirectional_device.length(side, row) for side in (queries, targets)) > wavefront.BIDIRECTIONAL_ABOVE:
                     long.append(row)
                 else:
@@ -115,6 +118,20 @@ def align(
         return replace(_filled(result.alignments(), dict(sorted(apart.items()))), by_host=len(by_host))
 
 
+def penalties_within(
+    queries: Letters,
+    targets: Letters,
+    penalties: Penalties,
+    limits: Integers,
+    *,
+    ends_free: tuple[int, int, int, int] | None = None,
+    ambiguous: Literal["mismatch", "match"] = "mismatch",
+) -> Integers:
+    """Give what `wavefront.penalties_within` gives, on the current device."""
+    found = align(queries, targets, penalties, ends_free=ends_free, cigar=False, ambiguous=ambiguous, limits=limits).penalty
+    return np.where(found <= limits, found, -1)  # nothing is below 0: so of a limit that is, what was not looked at is of no matter
+
+
 def bounds(queries: Letters, targets: Letters) -> list[int]:
     """Choose where batches begin, and the end; at least one pair each. The first ones grow, so that the device has work soon and goes on having it, and the
     last ones shrink, so that all lanes end at about the same time."""
@@ -134,17 +151,22 @@ def bounds(queries: Letters, targets: Letters) -> list[int]:
     return found
 
 
-def _aligned(mine: Lane, copiers: ThreadPoolExecutor, queries: Letters, targets: Letters, start: int, stop: int, result: "_Result") -> Steps[BatchRows]:
+def _aligned(
+    mine: Lane, copiers: ThreadPoolExecutor, queries: Letters, targets: Letters, start: int, stop: int, result: "_Result", limits: Integers | None
+) -> Steps[BatchRows]:
     """Align pairs [start, stop) on this lane; the rows are valid until its next batch."""
     lengths = result.lengths(start, stop)
-    if stop - start == 1 and max(side.lengths[0] for side in (_only(queries, start), _only(targets, start))) > MAX_SHORT_LETTERS:
+    if stop - start == 1 and max(side.lengths[0] for side in (one(queries, start), one(targets, start))) > MAX_SHORT_LETTERS:
         return BatchRows.none()
     parcel = Parcel(mine, queries, targets, start, stop, lengths)
     staged = copiers.submit(parcel.stage)
     yield staged.done
     staged.result()
-    kind = PrunedBatch if result.settings.heuristic is not None else EditBatch if EditBatch.takes(result.settings, parcel.longest) else Batch
-    return (yield from kind(mine, parcel, result.settings).align())
+    if result.settings.heuristic is not None:
+        return (yield from PrunedBatch(mine, parcel, result.settings).align())
+    if EditBatch.takes(result.settings, parcel.longest):  # which no limit makes sooner
+        return (yield from EditBatch(mine, parcel, replace(result.settings, limited=False)).align())
+    return (yield from Batch(mine, parcel, result.settings, None if limits is None else limits[start:stop]).align())
 
 
 class _Result:
@@ -195,15 +217,6 @@ class _Result:
                 column[dropped] = 0
         operations: Any = {"cigar": self._runs, "cigar_offsets": self._offsets} if self.settings.cigar else {}
         return Alignments(**self.columns, **operations, heuristic=dropped is not None, dropped=dropped)
-
-
-def _only(side: Letters, row: int) -> Letters:
-    if isinstance(side, Sequences):
-        letters = side.letters[side.offsets[row] : side.offsets[row + 1]]
-        return Sequences(letters, np.array([0, len(letters)]))
-    codes = side.codes[side.code_offsets[row] : side.code_offsets[row + 1]]
-    masks = side.ambiguous[side.ambiguous_offsets[row] : side.ambiguous_offsets[row + 1]]
-    return PackedSequences(codes, np.array([0, len(codes)]), side.lengths[row : row + 1], masks, np.array([0, len(masks)]))
 
 
 def _filled(found: Alignments, rows: dict[int, Alignments]) -> Alignments:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tidalign.kernels.letters.words import WORDS
 from tidalign.kernels.local import pairs
 from tidalign.kernels.local.bars import Bars, worth
 from tidalign.kernels.local.coding import Coded, Coding
@@ -82,7 +83,7 @@ def shared_words(strands: list[Coded], query: int, database: Coded) -> tuple[Int
     for number, strand in enumerate(strands):
         letters = strand.codes[strand.starts[query] :][: strand.lengths[query]]
         different = words_host.count_shared(letters, database.codes, database.starts, database.lengths, shared[number])
-        by_chance[number] = database.lengths * different // words.WORDS
+        by_chance[number] = database.lengths * different // WORDS
     return shared, shared - by_chance
 
 

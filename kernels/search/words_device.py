@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from tidalign.kernels.letters.words import LETTERS
 from tidalign.kernels.local import pairs_device
 from tidalign.kernels.local.bars import Bars
 from tidalign.kernels.local.coding import Coding
@@ -43,7 +44,7 @@ def likeliest_first(strands: list[Uploaded], database: Uploaded, coding: Coding,
 
     shared, alike = (cupy.empty(scores.shape, np.int32) for _ in range(2))
     count, several = len(database), len(strands)
-    kernel = compiler.kernel("search/words.cu", "count_shared", {"WORD_LETTERS": words.LETTERS})
+    kernel = compiler.kernel("search/words.cu", "count_shared", {"WORD_LETTERS": LETTERS})
     for number, strand in enumerate(strands):
         blocks = max(1, min(-(-count // THREADS), 16 * compiler.multiprocessors() // len(strand)))
         sides = (strand.codes, strand.starts, strand.lengths, database.codes, database.starts, database.lengths)

@@ -3,8 +3,8 @@
 
 import numpy as np
 
+from tidalign.kernels.letters.words import LETTERS, WORDS
 from tidalign.kernels.runtime.numba_cache import jit
-from tidalign.kernels.search.words import LETTERS, WORDS
 
 
 @jit

@@ -20,9 +20,9 @@ SHORT_RUNS = 4095
 COLUMNS = ("penalty", "query_start", "query_end", "target_start", "target_end")
 
 NOWHERE = 0x7FFFFFFF
-"""The penalty, in units, of a pair that a heuristic gave up."""
+"""The penalty, in units, of a pair that a heuristic gave up, or that is above its limit."""
 
-ALIGNED, OUTGROWN, NO_ROOM, BOUNDED, OTHER_LETTERS = range(5)
+ALIGNED, OUTGROWN, NO_ROOM, BOUNDED, OTHER_LETTERS, TOO_LONG, ABOVE = range(7)
 
 WARPS = 24
 """Warps a multiprocessor needs to hide what each waits for (measured with two-piece penalties, whose rows are the deepest)."""
@@ -40,6 +40,7 @@ class CallSettings:
     cigar: bool
     ambiguous: int
     heuristic: Heuristic | None = None
+    limited: bool = False
 
     @property
     def free(self) -> bool:
@@ -73,9 +74,9 @@ def _blocks(items: int) -> int:
 
 
 class Batch:
-    """The launches of one batch and what they share on the device."""
+    """The launches of one batch and what they share on the device. limits: of penalties, where settings say so."""
 
-    def __init__(self, lane: Lane, parcel: Parcel, settings: CallSettings) -> None:
+    def __init__(self, lane: Lane, parcel: Parcel, settings: CallSettings, limits: npt.NDArray[np.int64] | None = None) -> None:
         import cupy
 
         self._lane, self._settings = lane, settings
@@ -85,6 +86,8 @@ class Batch:
         self._columns = cupy.empty((5 if settings.free else 1, count), np.int32)
         self._status = cupy.empty(count, np.uint8)
         self._bound = cupy.empty(count, np.int32)
+        if limits is not None:
+            self._bound = cupy.asarray(np.clip(limits // settings.model.unit, -1, NOWHERE).astype(np.int32))
         self._places = cupy.empty(count, np.int64)
         self._runs = cupy.empty(count, np.uint16)
         # As many runs as pairs with one difference in 16 letters have; the few batches with more get four times as much.
@@ -250,7 +253,7 @@ class Batch:
             arrays += [runs, self._runs]
         fetched, *cigar = yield from self._lane.fetch(*arrays)
         runs, counts = cigar or (np.empty(0, np.uint16), np.zeros(self._count, np.uint16))
-        left = np.empty(0, np.int64) if self._outcome is None else np.flatnonzero(self._outcome != ALIGNED)
+        left = np.empty(0, np.int64) if self._outcome is None else np.flatnonzero((self._outcome != ALIGNED) & (self._outcome != ABOVE))
         return BatchRows(dict(zip(COLUMNS, fetched, strict=False)), runs, counts, left)
 
 
@@ -271,6 +274,7 @@ def _compiled(device: int, settings: CallSettings, narrow: bool, ambiguous: int,
         "WAVEFRONT_FREE": int(settings.free),
         "WAVEFRONT_NARROW": int(narrow),
         "WAVEFRONT_AMBIGUOUS": ambiguous,
+        "WAVEFRONT_LIMITED": int(settings.limited),
     }
     if settings.heuristic is not None:
         kind, first, second, steps = settings.heuristic.cut()

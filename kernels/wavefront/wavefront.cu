@@ -64,12 +64,13 @@ extern "C" __global__ void __launch_bounds__(WAVEFRONT_THREADS* WAVEFRONT_PAIRS)
 #ifdef WAVEFRONT_HEURISTIC
     const Outcome outcome = pruned(pair, rows, scratch, ends, (Held*)(mine + 4));
 #else
-    const Outcome outcome = wavefront(pair, rows, scratch, ends, WAVEFRONT_NARROW ? NOWHERE : bound[index], shared_found);
+    const Outcome outcome = wavefront(pair, rows, scratch, ends, WAVEFRONT_NARROW && !WAVEFRONT_LIMITED ? NOWHERE : bound[index], shared_found);
 #endif
     if (outcome.status != ALIGNED) {
       if (thread == 0) {
         status[index] = outcome.status;
-        if (WAVEFRONT_NARROW) bound[index] = outcome.status == BOUNDED ? outcome.penalty : NOWHERE;
+        if (WAVEFRONT_NARROW && (outcome.status == BOUNDED || !WAVEFRONT_LIMITED)) bound[index] = outcome.status == BOUNDED ? outcome.penalty : NOWHERE;
+        if (WAVEFRONT_LIMITED && outcome.status == ABOVE) penalty[index] = NOWHERE;
         if (WAVEFRONT_CIGAR) cigar_runs[index] = 0;
         atomicAdd(totals + 2, 1ull);
       }

@@ -14,6 +14,7 @@
 //   WAVEFRONT_X, _E1, _OE1, _E2, _OE2   mismatch; extend and open + extend of each piece (linear: E1 = OE1 = a gap letter)
 //   WAVEFRONT_CIGAR      keep directions and walk back
 //   WAVEFRONT_FREE       ends-free
+//   WAVEFRONT_LIMITED    pairs have a limit of the penalty, above which it is not asked for
 //   WAVEFRONT_NARROW     only the diagonals that fit a row: exact where leaving them and coming back costs more, else an upper bound of the penalty
 
 // A stored offset. Sides are at most 32,767 letters (the launcher sees to it), so 16 bits hold every offset.
@@ -89,13 +90,17 @@ struct Outcome {
   int status, penalty, k, h;
 };
 
-// Penalty and end cell, the same in every thread of the pair. `bound`: an upper bound of the penalty, or NOWHERE.
+// Penalty and end cell, the same in every thread of the pair. `bound`: an upper bound of the penalty, or NOWHERE; with WAVEFRONT_LIMITED also the limit.
 __device__ inline Outcome wavefront(const Pair& pair, const Rows& rows, const Scratch& scratch, const Free& ends, int bound, int* shared_found) {
   const int thread = threadIdx.x % WAVEFRONT_THREADS;
   const int goal = pair.target_length - pair.query_length;
   const int first = -ends.query_begin, last = ends.target_begin;
   int floor = -pair.query_length, ceiling = pair.target_length;
   int exact_below = NOWHERE;
+  if (WAVEFRONT_LIMITED) {  // with fewer letters in gaps than lengths make necessary no cell is within the bound
+    const int apart = max(goal - ends.target_end - last, first - goal - ends.query_end);
+    if (bound < 0 || (apart > 0 && gap(apart) > bound)) return {ABOVE, 0, 0, 0};
+  }
   if (WAVEFRONT_NARROW) {
     const int goal_low = goal - ends.target_end, goal_high = goal + ends.query_end;
     const int low = min(first, goal_low), high = max(last, goal_high);
@@ -144,6 +149,7 @@ __device__ inline Outcome wavefront(const Pair& pair, const Rows& rows, const Sc
       int w = reach(s);
       if (goal >= -w && goal <= w && rows.m(row, goal) >= pair.target_length) return {s < exact_below ? ALIGNED : BOUNDED, s, goal, pair.target_length};
     }
+    if (WAVEFRONT_LIMITED && s >= bound) return {!WAVEFRONT_NARROW || bound < exact_below ? ABOVE : BOUNDED, bound, 0, 0};
     s++;
     row = row + 1 == M_ROWS ? 0 : row + 1;
     if (WAVEFRONT_PIECES >= 1) row1 = row1 + 1 == GAP1_ROWS ? 0 : row1 + 1;

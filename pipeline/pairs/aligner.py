@@ -21,7 +21,7 @@ from tidalign.pipeline.device import CPU, GPU, Device
 from tidalign.pipeline.errors import ManifestMismatch, shown
 from tidalign.pipeline.pairs import scored
 from tidalign.pipeline.pairs.pack import sides
-from tidalign.pipeline.pairs.strands import STRANDS, better_strand
+from tidalign.pipeline.pairs.strands import STRANDS, better_strand, within_on_core, within_on_gpu
 from tidalign.pipeline.schema import ALIGNMENTS, COUNTS
 from tidalign.pipeline.store.parts import PartFile, write_part
 from tidalign.pipeline.text import counted, cuts, in_order, narrow
@@ -84,6 +84,11 @@ class PairParameters:
     def from_json(cls, values: dict[str, Any]) -> "PairParameters":
         return cls(**{**values, "ends_free": tuple(values.get("ends_free") or ()) or None})
 
+    def options(self) -> dict[str, Any]:
+        """Give what the kernels take besides penalties."""
+        heuristic, ambiguous = self.heuristic and Heuristic.parse(self.heuristic), "match" if self.ambiguous == "match" else "mismatch"
+        return {"ends_free": self.ends_free, "cigar": not self.penalty_only, "ambiguous": ambiguous, "heuristic": heuristic}
+
     def digest(self) -> str:
         return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()
 
@@ -140,12 +145,14 @@ class Form(Generic[P]):
 
     align: (queries, targets, parameters) -> Alignments of pair after pair; both sides are PackedSequences, or Sequences where the parameters are `plain`.
     warm_up: (parameters, letters of the longest sequence): compile what `align` needs, or load it from the cache.
+    within: (queries, targets, parameters, limits) -> penalties that are no higher, else -1, in the time that such pairs take; if it can.
     coded: (queries, targets, parameters) -> what aligns query i[k] with target j[k] of them for arrays (i, j), letters staying where they are; if it can.
     """
 
     align: Callable[[Any, Any, P], Alignments]
     warm_up: Callable[[P, int], None]
     coded: Callable[[Any, Any, P], Callable[[Lengths, Lengths], Alignments]] | None = None
+    within: Callable[[Any, Any, P, Lengths], Lengths] | None = None
 
 
 def later(parameters: Any, longest: int) -> None:
@@ -175,23 +182,14 @@ class Aligner(Generic[P]):
         return {"aligner": self.name, **parameters.to_json()}
 
 
-# ---- wavefronts
-
-
 def _on_core(queries: PackedSequences, targets: PackedSequences, parameters: PairParameters) -> Alignments:
-    return wavefront.align(queries, targets, Penalties.parse(parameters.penalties), **_options(parameters))
+    return wavefront.align(queries, targets, Penalties.parse(parameters.penalties), **parameters.options())
 
 
 def _on_gpu(queries: PackedSequences, targets: PackedSequences, parameters: PairParameters) -> Alignments:
     from tidalign.kernels.pairwise import wavefront_device
 
-    return wavefront_device.align(queries, targets, Penalties.parse(parameters.penalties), **_options(parameters))
-
-
-def _options(parameters: PairParameters) -> Any:
-    ambiguous = "match" if parameters.ambiguous == "match" else "mismatch"
-    heuristic = Heuristic.parse(parameters.heuristic) if parameters.heuristic else None
-    return {"ends_free": parameters.ends_free, "cigar": not parameters.penalty_only, "ambiguous": ambiguous, "heuristic": heuristic}
+    return wavefront_device.align(queries, targets, Penalties.parse(parameters.penalties), **parameters.options())
 
 
 def _warm_up_core(parameters: PairParameters, longest: int) -> None:
@@ -202,7 +200,7 @@ WAVEFRONT: Aligner[PairParameters] = Aligner(
     name="wavefront",
     parameters=PairParameters,
     schema=ALIGNMENTS,
-    forms={CPU.name: Form(_on_core, _warm_up_core), GPU.name: Form(_on_gpu, later)},
+    forms={CPU.name: Form(_on_core, _warm_up_core, within=within_on_core), GPU.name: Form(_on_gpu, later, within=within_on_gpu)},
     work=wavefront_cells,
 )
 
@@ -243,8 +241,8 @@ def batches(aligner: Aligner[Any], chunk: Any, device: Device) -> list[tuple[int
 
 def alignments(aligner: Aligner[P], pairs: tuple[Any, Any], parameters: P, device: Device) -> Alignments:
     """Align queries with targets, as `pack.sides` gives them, in one call of the kernels: the same whatever the device."""
-    align = aligner.on(device).align
-    return better_strand(align, *pairs, parameters) if parameters.strand == "both" else align(*pairs, parameters)
+    form = aligner.on(device)
+    return better_strand(form, *pairs, parameters) if parameters.strand == "both" else form.align(*pairs, parameters)
 
 
 def start(aligner: Aligner[P], parameters: P, device: Device) -> None:

@@ -9,6 +9,7 @@ import cuda_on_host
 import numpy as np
 import pytest
 import simulate
+import within
 
 from tidalign.kernels.letters.sequences import Sequences, pack
 from tidalign.kernels.pairwise import wavefront, wavefront_device
@@ -76,3 +77,9 @@ def test_exact_host_rows(model: str, ends_free: tuple[int, int, int, int] | None
     found = wavefront_device.align(*both, Penalties.parse(model), ends_free=ends_free)
     assert found.by_host == 0
     conformance.same(expected, found, model)
+
+
+@pytest.mark.parametrize("way", within.WAYS[:2], ids=str)
+@pytest.mark.parametrize("model", MODELS)
+def test_penalties_up_to_a_limit(model: str, way: dict[str, Any]) -> None:
+    within.check(wavefront_device.penalties_within, within.sides(200, 1), Penalties.parse(model), **way)

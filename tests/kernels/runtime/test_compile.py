@@ -11,15 +11,16 @@ import numpy as np
 import pytest
 
 from tidalign.kernels.inspection import device as inspection_device
+from tidalign.kernels.letters import words
 from tidalign.kernels.local.device import extensions, forms, launches
 from tidalign.kernels.runtime.compiler import FOLDER, OPTIONS, defines, source
 from tidalign.kernels.runtime.signature import Parameter, Signature, signatures
-from tidalign.kernels.search import words
 from tidalign.kernels.wavefront import device_edit
 
 GPUS = (pytest.param("sm_80", marks=pytest.mark.slow), "sm_90", pytest.param("sm_120", marks=pytest.mark.slow))
 
-WAVEFRONT = {"THREADS": 32, "PAIRS": 4, "PIECES": 1, "X": 4, "E1": 2, "OE1": 8, "E2": 1, "OE2": 25, "CIGAR": 1, "FREE": 0, "NARROW": 0, "AMBIGUOUS": 0}
+WAVEFRONT = {"THREADS": 32, "PAIRS": 4, "PIECES": 1, "X": 4, "E1": 2, "OE1": 8, "E2": 1, "OE2": 25}
+WAVEFRONT |= {"CIGAR": 1, "FREE": 0, "NARROW": 0, "AMBIGUOUS": 0, "LIMITED": 0}
 EXTENSION = {"OPENED": 430, "EXTENDED": 30, "YDROP": 9400, "BIAS": 101, "TRIM": 1, "GENERAL": 0}
 
 
@@ -32,6 +33,8 @@ def wavefront_variants() -> Iterator[dict[str, object]]:
             {"FREE": 1},
             {"NARROW": 1, "AMBIGUOUS": 1},
             {"NARROW": 1, "AMBIGUOUS": 2, "FREE": 1},
+            {"NARROW": 1, "CIGAR": 0, "LIMITED": 1},
+            {"CIGAR": 0, "LIMITED": 1, "FREE": 1},
             {"THREADS": 128, "PAIRS": 1, "FREE": 1},
         ):
             yield {f"WAVEFRONT_{name}": value for name, value in (WAVEFRONT | {"PIECES": pieces} | changed).items()}

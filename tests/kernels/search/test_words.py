@@ -8,13 +8,14 @@ import scored_oracle
 from scored_cases import mutated
 
 from tidalign.kernels.letters.sequences import Sequences
+from tidalign.kernels.letters.words import LETTERS
 from tidalign.kernels.local.coding import Coding
 from tidalign.kernels.scoring.substitution import Substitution
 from tidalign.kernels.search import words, words_host
 
 
 def words_of(letters: str) -> list[str]:
-    return [letters[i : i + words.LETTERS] for i in range(len(letters) - words.LETTERS + 1)]
+    return [letters[i : i + LETTERS] for i in range(len(letters) - LETTERS + 1)]
 
 
 def counted(query: str, targets: list[str], coding: Coding) -> tuple[list[int], int]:
@@ -56,7 +57,7 @@ def test_periodic_mismatches_are_the_worst_that_there_is() -> None:
     """A mismatch after each seven letters leaves no word: the bar that asks for none is its score, about."""
     scoring = Substitution.parse("match:2,mismatch:-3,gap:5,2")
     query = "".join(random.Random(3).choices("ACGT", k=400))
-    target = "".join(letter if i % words.LETTERS != words.LETTERS - 1 else {"A": "C", "C": "A", "G": "T", "T": "G"}[letter] for i, letter in enumerate(query))
+    target = "".join(letter if i % LETTERS != LETTERS - 1 else {"A": "C", "C": "A", "G": "T", "T": "G"}[letter] for i, letter in enumerate(query))
     score, length = scored_oracle.align(query, target, scoring, "local")[0], np.array([len(query)])
     assert score == 347 * 2 - 49 * 3 + 6
     assert words.fewest(length, np.array([score]), Coding(scoring))[0] <= 0 < words.fewest(length, np.array([score + 12]), Coding(scoring))[0]

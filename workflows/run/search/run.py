@@ -1,6 +1,5 @@
 """Run a search: pack the database and the queries, then search what the run's parts do not hold yet."""
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -97,7 +96,7 @@ class Searching(Tracker[QueryRange]):
         largest = max(each.letters for each in self.manifest.database.slices) * len(self.manifest.parameters.strands)  # ranges are the same in all slices
         letters = self._of_piece / largest
         for number in range(len(self.manifest.database.slices)):
-            room = letters  # in the task that the last piece went to; on a core each is one
+            room = letters  # in the task of the last piece; on a core each is one
             for queries in self.manifest.queries:
                 chunk = f"{queries.id}-d{number:05d}"
                 done = [(part.start, part.stop) for part in self.parts.get(chunk, [])]
@@ -110,9 +109,9 @@ class Searching(Tracker[QueryRange]):
     @cached_property
     def _of_gpu(self) -> float:
         """Tell the cells of a task of a GPU, at most: all GPUs have as many tasks, of as much."""
-        most = min(FORMS[self.device.name].cells[self.manifest.database.alphabet], max(GPU_CELLS, self.total() / (GROUPS * self.gpus)))
-        total = self.total() * ROUNDED
-        return max(GPU_CELLS, total / (self.gpus * max(1, math.ceil(total / (most * self.gpus)))))
+        total, of_call = self.total(), FORMS[self.device.name].cells[self.manifest.database.alphabet]
+        most = min(of_call, max(GPU_CELLS, total / (GROUPS * self.gpus))) * self.gpus
+        return max(GPU_CELLS, ROUNDED * total / (self.gpus * -(-ROUNDED * total // most)))
 
     @cached_property
     def _of_piece(self) -> float:

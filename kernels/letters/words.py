@@ -1,0 +1,31 @@
+"""Words of DNA that two sequences share: how much of one must be paid for in an alignment with the other.
+
+An alignment of few mismatches and gaps has long runs of equal letters, whose words both sequences have (the q-gram lemma: Jokinen and Ukkonen 1991, MFCS,
+10.1007/3-540-54345-7_67). Between two runs lies a mismatch or a gap, and a run of r letters has r - LETTERS + 1 words: so n letters of a query with C shared
+words are not aligned for less than what breaks in n - C - (LETTERS - 1) of them cost.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+LETTERS = 8
+"""Letters of a word, of two bits each; other letters than four are taken for one of these, which can only add words that are shared."""
+
+WORDS = 4**LETTERS
+
+Integers = npt.NDArray[np.int64]
+
+
+def letter_costs(mismatch: int, gap: int, match: int = 0, unaligned: int | None = None) -> Fraction:
+    """Give the least that a letter of the query costs which no run has words of. mismatch, gap: of a letter in place of a match, and of a gap's first letter,
+    beside the `match` that a letter of the query loses in one; unaligned: of a letter at an end, if it may stay out."""
+    ways = [Fraction(mismatch, LETTERS), Fraction(gap, LETTERS - 1), Fraction(match + gap, LETTERS)]
+    return min(ways if unaligned is None else [*ways, Fraction(unaligned)])
+
+
+def least_penalty(lengths: Integers, shared: Integers, mismatch: int, gap: int) -> Integers:
+    """Bound the penalties of alignments of so many letters of queries, of which so many words are shared, from below."""
+    costs = letter_costs(mismatch, gap)
+    return np.asarray(np.maximum(lengths - shared - (LETTERS - 1), 0) * costs.numerator // costs.denominator)
