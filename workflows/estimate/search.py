@@ -15,10 +15,10 @@ from tidalign.pipeline.device import Device
 from tidalign.pipeline.files.sniff import Input
 from tidalign.pipeline.pairs.pack import sequences as packed
 from tidalign.pipeline.pairs.scored import coding_of
-from tidalign.pipeline.search.database import SLICE_BYTES
+from tidalign.pipeline.search.database import SLICE_BYTES, open_index, read_slices
 from tidalign.pipeline.search.hits import LoadedSlice, search
 from tidalign.pipeline.search.parameters import SearchParameters
-from tidalign.pipeline.search.records import sequences
+from tidalign.pipeline.search.records import is_index, sequences
 from tidalign.pipeline.search.statistics import DatabaseSize
 from tidalign.workflows.estimate.forecast import EXPORTED, PROCESS, Forecast
 from tidalign.workflows.estimate.head import records
@@ -51,7 +51,7 @@ def forecast(queries: Input, database: Input, parameters: SearchParameters) -> F
     """Forecast a search. InputError for a pipe."""
     core = of_core()
     count, letters, asked = records(queries, parameters.alphabet)
-    sequences, in_database, searched = records(database, parameters.alphabet)
+    sequences, in_database, searched = of_database(database, parameters.alphabet)
     kind, counts = counted(parameters, count, letters, in_database)
     tasks, hits, cells = max(1, int(counts["cell"] / TASK_CELLS)), count * parameters.top * HIT_BYTES, counts["cell"]
     share = made(asked, searched, sequences, in_database, parameters)
@@ -76,6 +76,14 @@ def forecast(queries: Input, database: Input, parameters: SearchParameters) -> F
     )
 
 
+def of_database(database: Input, alphabet: str) -> tuple[float, float, Any]:
+    """Count the sequences of a database, or of its index, and their letters, and give the letters of the first."""
+    if not is_index(database):
+        return records(database, alphabet)
+    index = open_index(database.path)
+    return float(index.sequences), float(index.letters), read_slices(database.path, [0])["letters"]
+
+
 def counted(parameters: SearchParameters, queries: float, letters: float, database: float) -> tuple[str, dict[str, float]]:
     """Count the work of so many queries of so many letters in all against a database of so many: its kind, and its terms. A query's hits are aligned again."""
     strands = len(parameters.strands)
@@ -86,7 +94,7 @@ def counted(parameters: SearchParameters, queries: float, letters: float, databa
 def made(queries: Any, database: Any, sequences: float, letters: float, parameters: SearchParameters) -> float:
     """Estimate what part of all cells is made, by some queries of the begin with some sequences of the begin of a database of so many, of so many letters."""
     coding = coding_of(parameters)
-    if parameters.span != "local" or len(coding.scores) != 2 or not len(queries):
+    if parameters.span != "local" or len(coding.scores) != 2 or not len(queries) or not len(database):
         return 1.0
     sides = queries.take(np.linspace(0, len(queries) - 1, min(len(queries), SAMPLE_QUERIES)).astype(np.int64)), database
     sampled = max(1, int(np.searchsorted(np.cumsum(pc.binary_length(database).to_numpy()), SAMPLE_LETTERS)))

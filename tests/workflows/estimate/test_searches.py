@@ -1,11 +1,15 @@
 """What an estimate counts of searches: all cells, less those of pairs of DNA that are left out."""
 
 import random
+from pathlib import Path
 
 import pyarrow as pa
+import pytest
 from scored_cases import mutated
 
+from tidalign.pipeline.search import records
 from tidalign.pipeline.search.parameters import SearchParameters
+from tidalign.workflows.commands.index import index
 from tidalign.workflows.estimate import search
 
 
@@ -27,3 +31,17 @@ def test_a_search_of_relatives_makes_few_of_its_cells() -> None:
     assert search.made(strangers, database, len(relatives), letters, parameters) > 0.9
     assert search.made(queries, database, len(relatives), letters, SearchParameters("match:1,mismatch:-4,n:-1,gap:6,1")) == 1.0
     assert search.made(queries, database, len(relatives), 1000.0, parameters) == 1.0 == search.made(queries.slice(0, 0), database, 1.0, 1.0, parameters)
+
+
+def test_an_index_is_as_the_file_that_it_was_made_of(tmp_path: Path) -> None:
+    chance = random.Random(6)
+    for name, count in (("queries", 40), ("database", 300)):
+        (tmp_path / f"{name}.fa").write_text("".join(f">{number}\n{''.join(chance.choices('ACGT', k=700))}\n" for number in range(count)))
+    queries, database = (str(tmp_path / f"{name}.fa") for name in ("queries", "database"))
+    index(database, tmp_path / "database.tidx")
+    found = [
+        search.forecast(records.inspect(queries, "queries"), records.inspect(str(path), "database"), SearchParameters())
+        for path in (database, tmp_path / "database.tidx")
+    ]
+    assert found[1].what == pytest.approx(found[0].what, rel=0.02) and found[1].work == pytest.approx(found[0].work, rel=0.02)
+    assert found[1].what["sequences"] == 300 and found[1].what["letters"] == pytest.approx(340 * 700, rel=0.02)
