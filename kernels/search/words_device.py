@@ -52,7 +52,7 @@ def likeliest_first(strands: list[Uploaded], database: Uploaded, coding: Coding,
     _, places, _ = best_of_rows(alike, max(LIKELIEST, 2 * top), -(1 << 31))
     del alike
     likeliest = places.shape[1]
-    found = _scored(strands, database, coding, cupy.repeat(cupy.arange(len(places)), likeliest), places.ravel(), None, worths)
+    found = _scored(strands, database, coding, cupy.repeat(cupy.arange(len(places)), likeliest), places.ravel(), bars, worths)
     cupy.maximum(bars, cupy.sort(found.reshape(-1, likeliest), axis=1)[:, likeliest - top], out=bars)
     fewest = words.fewest(strands[0].lengths.get().astype(np.int64), bars.get().astype(np.int64), coding)
     enough = shared >= cupy.asarray(np.clip(fewest, -(1 << 31), (1 << 31) - 1).astype(np.int32))[:, None]
@@ -65,7 +65,7 @@ def likeliest_first(strands: list[Uploaded], database: Uploaded, coding: Coding,
 
 
 def _scored(strands: list[Uploaded], database: Uploaded, coding: Coding, rows: Any, places: Any, bars: Any, worths: list[Any]) -> Any:
-    """Score pairs: of a query each, and a sequence and strand; all of them, or those that come to the bars of their queries."""
+    """Score pairs, of a query each, and a sequence and strand; one that does not come to its query's bar has any score below it."""
     import cupy
 
     found = cupy.empty(len(rows), np.int32)
@@ -73,7 +73,7 @@ def _scored(strands: list[Uploaded], database: Uploaded, coding: Coding, rows: A
         of_strand = cupy.flatnonzero(places % len(strands) == number)
         if len(of_strand):
             targets = database.at(places[of_strand] // len(strands))
-            own_bars = None if bars is None else Bars(bars[rows[of_strand]], worths[number])
-            scored = pairs_device.align_uploaded(strand.at(rows[of_strand]), targets, coding, report="score", bars=own_bars)
+            of_pairs = Bars(bars[rows[of_strand]], worths[number])
+            scored = pairs_device.align_uploaded(strand.at(rows[of_strand]), targets, coding, report="score", bars=of_pairs)
             found[of_strand] = cupy.asarray(scored.score).astype(np.int32)
     return found
