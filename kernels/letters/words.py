@@ -18,14 +18,17 @@ WORDS = 4**LETTERS
 Integers = npt.NDArray[np.int64]
 
 
-def letter_costs(mismatch: int, gap: int, match: int = 0, unaligned: int | None = None) -> Fraction:
-    """Give the least that a letter of the query costs which no run has words of. mismatch, gap: of a letter in place of a match, and of a gap's first letter,
-    beside the `match` that a letter of the query loses in one; unaligned: of a letter at an end, if it may stay out."""
-    ways = [Fraction(mismatch, LETTERS), Fraction(gap, LETTERS - 1), Fraction(match + gap, LETTERS)]
-    return min(ways if unaligned is None else [*ways, Fraction(unaligned)])
+def letter_costs(mismatch: int, gap: int, more: int, match: int = 0) -> Fraction:
+    """Give the least that a letter of the query costs which no run has words of.
+
+    mismatch: what is lost by one. gap, more: costs of a gap's first letter, and of any other of the query's in one, or out of the alignment. match: what a letter
+    of the query in a gap loses beside that. A run of equal letters has seven words fewer than letters: so a mismatch, or the first letter of a gap in the query,
+    pays for eight letters, itself among them, and that of a gap in the other sequence for seven.
+    """
+    return min(Fraction(mismatch, LETTERS), Fraction(gap, LETTERS - 1), Fraction(match + gap, LETTERS), Fraction(more))
 
 
-def least_penalty(lengths: Integers, shared: Integers, mismatch: int, gap: int) -> Integers:
-    """Bound the penalties of alignments of so many letters of queries, of which so many words are shared, from below."""
-    costs = letter_costs(mismatch, gap)
+def least_penalty(lengths: Integers, shared: Integers, mismatch: int, gap: int, more: int) -> Integers:
+    """Bound the penalties of alignments of so many letters of queries, of which so many words are shared, from below; costs as `letter_costs` has them."""
+    costs = letter_costs(mismatch, gap, more)
     return np.asarray(np.maximum(lengths - shared - (LETTERS - 1), 0) * costs.numerator // costs.denominator)

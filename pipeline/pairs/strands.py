@@ -45,9 +45,9 @@ def _other_is_cheaper(form: Any, queries: Any, others: Any, targets: Any, bare: 
     limits = first.penalty - ~turned  # the query as it is where both are equal
     if bare.ambiguous != "match":
         penalties = Penalties.parse(bare.penalties)
-        gap = min(opening + extension for opening, extension in penalties.pieces)
+        gap, more = (min(costs) for costs in zip(*((opening + extension, extension) for opening, extension in penalties.pieces), strict=True))
         aligned = np.maximum(queries.lengths - sum((bare.ends_free or (0, 0))[:2]), 0)
-        least = words.least_penalty(aligned, np.where(turned, shared[0], shared[1]), penalties.mismatch, gap)
+        least = words.least_penalty(aligned, np.where(turned, shared[0], shared[1]), penalties.mismatch, gap, more)
         limits = np.where(least > limits, -1, limits)
     above = form.within(_chosen(queries, others, ~turned), targets, bare, limits) < 0
     return turned == above, first.by_host
