@@ -21,9 +21,10 @@ Integers = npt.NDArray[np.int64]
 def letter_costs(mismatch: int, gap: int, more: int, match: int = 0) -> Fraction:
     """Give the least that a letter of the query costs which no run has words of.
 
-    mismatch: what is lost by one. gap, more: costs of a gap's first letter, and of any other of the query's in one, or out of the alignment. match: what a
-    letter of the query in a gap loses beside that. A run of equal letters has seven words fewer than letters: so a mismatch, or the first letter of a gap in the
-    query, pays for eight letters, itself among them, and that of a gap in the other sequence for seven.
+    mismatch: what is lost by one. gap, more: costs of a gap's first letter, and of any other of the query's in one, or out of the alignment.
+    match: what a letter of the query in a gap loses beside that.
+    A run of equal letters has seven words fewer than letters: so a mismatch, or the first letter of a gap in the query, pays for eight letters, itself among
+    them, and that of a gap in the other sequence for seven.
     """
     return min(Fraction(mismatch, LETTERS), Fraction(gap, LETTERS - 1), Fraction(match + gap, LETTERS), Fraction(more))
 
