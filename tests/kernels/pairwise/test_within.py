@@ -21,7 +21,7 @@ def test_on_a_core(model: str, way: dict[str, Any]) -> None:
 
 
 def test_after_pairs_that_were_above_others_are_as_before() -> None:
-    """What a pair that is given up leaves behind must not show in the next one, of any size."""
+    """Leaves nothing behind of a pair that is given up that shows in the next one, of any size."""
     penalties, both = Penalties.parse("affine:4,6,2"), sides(900)
     whole = wavefront.align(*both, penalties)
     wavefront.penalties_within(*both, penalties, whole.penalty * 2 // 3)

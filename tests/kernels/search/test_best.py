@@ -126,3 +126,20 @@ def test_what_shares_most_words_first(monkeypatch: pytest.MonkeyPatch, top: int,
         scored = [(-scored_oracle.align(strand[i], target, scoring, "local")[0], j, s) for j, target in enumerate(targets) for s, strand in enumerate(strands)]
         wanted += [(i, j, s, -score) for score, j, s in sorted(scored)[:top] if -score >= least]
     assert hits(found) == wanted and len(counts) == 2 * len(queries)
+
+
+def test_most_pairs_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few of the pairs of a query that has near relatives are scored, on either strand; all of a query that has none."""
+    monkeypatch.setattr(best, "WORDS_CELLS", 0)
+    scored_pairs: list[int] = []
+    align_coded = pairs.align_coded
+    monkeypatch.setattr(pairs, "align_coded", lambda query, *rest, **options: (scored_pairs.append(len(query)), align_coded(query, *rest, **options))[1])
+    chance, coding = random.Random(8), Coding(Substitution.parse("match:2,mismatch:-3,gap:5,2"))
+    strangers = ["".join(chance.choices("ACGT", k=400)) for _ in range(400)]
+    query, lonely = ("".join(chance.choices("ACGT", k=400)) for _ in range(2))
+    targets = coding.coded(Sequences.from_strings([*strangers, *(query[number:] for number in range(20))]), 1)
+    for letters, few in ((query, True), (lonely, False)):
+        scored_pairs.clear()
+        strands = [coding.coded(Sequences.from_strings([letters if plus else letters.translate(COMPLEMENT)[::-1]]), 0) for plus in (True, False)]
+        found = best.search(strands, targets, coding, top=10, least=1)
+        assert len(found) == 10 and (sum(scored_pairs) < 60 if few else sum(scored_pairs) == 840)

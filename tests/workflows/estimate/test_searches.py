@@ -1,4 +1,4 @@
-"""What an estimate counts of searches: all cells, less those of pairs of DNA that are left out."""
+"""Count what an estimate counts of searches: all cells, less those of pairs of DNA that are left out."""
 
 import random
 from pathlib import Path

@@ -9,6 +9,7 @@ import pytest
 
 import tidalign
 from tidalign.kernels.letters.sequences import PackedSequences, Sequences, pack, reverse_complement, unpack
+from tidalign.kernels.pairwise import wavefront
 
 COMPLEMENT = str.maketrans("ACGTRYKMBDHVacgtrykmbdhv", "TGCAYRMKVHDBtgcayrmkvhdb")
 
@@ -78,6 +79,23 @@ def test_reads_of_any_error(penalties: str) -> None:
     for row, one, two in zip(found, plus, minus, strict=True):
         better = two if two["penalty"] < one["penalty"] else one
         assert (row["strand"], row["penalty"], row["cigar"]) == ("-" if better is two else "+", better["penalty"], better["cigar"])
+
+
+def test_the_wrong_strand_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words rule it out where errors are few; else it has the penalty of the right one as its limit, which the query as it is may come to as well."""
+    given: list[np.ndarray[Any, Any]] = []
+    within = wavefront.penalties_within
+    monkeypatch.setattr(wavefront, "penalties_within", lambda *sides, **options: (given.append(sides[3]), within(*sides, **options))[1])
+    rng = np.random.default_rng(5)
+    targets = ["".join(rng.choice(list("ACGT"), 500)) for _ in range(20)]
+    for rate, ruled_out in ((0.03, True), (0.3, False)):
+        queries = ["".join(str(rng.choice(list("ACGT"))) if rng.random() < rate else letter for letter in target) for target in targets]
+        queries = [other(query) if number % 2 else query for number, query in enumerate(queries)]
+        given.clear()
+        rows = tidalign.align(queries, targets, strand="both", penalties="edit").to_pylist()
+        limits = np.concatenate(given).tolist()
+        assert [row["strand"] for row in rows] == ["+", "-"] * 10
+        assert limits == [-1 if ruled_out else row["penalty"] - (row["strand"] == "+") for row in rows]
 
 
 def test_the_other_strand_of_sequences() -> None:
