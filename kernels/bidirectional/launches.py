@@ -74,14 +74,7 @@ class Launches:
             compiler.launch(function, count * WORD_BLOCKS, WORD_THREADS, *letters, count, WORD_BLOCKS, word_places, self._words, self._masks)
 
     def _kernel(self, entry: str, *, free: bool = False, shared_bytes: int = 0) -> Any:
-        model = self._model
-        macros = {
-            "WAVEFRONT_PIECES": model.pieces,
-            "WAVEFRONT_X": model.mismatch,
-            "WAVEFRONT_E1": model.extend[0],
-            "WAVEFRONT_OE1": model.open_extend[0],
-            "WAVEFRONT_E2": model.extend[1],
-            "WAVEFRONT_OE2": model.open_extend[1],
+        macros = self._model.macros | {
             "WAVEFRONT_AMBIGUOUS": self._ambiguous,
             "BIDIRECTIONAL_STEPS": self._steps,
             "BIDIRECTIONAL_COLUMNS": self._columns,

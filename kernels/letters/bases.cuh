@@ -9,26 +9,38 @@ struct Pair {
   int query_length, target_length;
 
   __device__ static unsigned window(const unsigned* words, int place) {
-    return __funnelshift_l(words[(place >> 4) + 1], words[place >> 4], 2 * (place & 15));
+    return __funnelshift_l(words[(place >> 4) + 1], words[place >> 4], 2 * place);  // by the shift's last five bits
   }
 
   // The furthest column on diagonal k reached from h over equal letters.
   __device__ int extend(int k, int h) const {
-    int v = h - k;
-    int left = min(target_length - h, query_length - v);
-    while (left > 0) {
-      unsigned differ = window(query, v) ^ window(target, h);
-      if (WAVEFRONT_AMBIGUOUS) {
-        const unsigned ambiguous = window(query_ambiguous, v) | window(target_ambiguous, h);
-        differ = WAVEFRONT_AMBIGUOUS == 1 ? differ | ambiguous : differ & ~ambiguous;
-      }
-      const int equal = min(__clz(differ) >> 1, left);  // clz(0) is 32: all 16
-      h += equal;
-      v += equal;
-      left -= equal;
-      if (equal < 16) break;
+    int v = h - k, left = min(target_length - h, query_length - v);
+    while (left > 0 && follow(v, h, left)) {
     }
     return h;
+  }
+
+  // The same, or no column (-32768) where h is none of the matrix. Words may be read up to the one that holds what lies 16 letters behind a side.
+  __device__ int extend_within(int k, int h) const {
+    int v = h - k, left = min(target_length, query_length + k) - h;
+    if ((h | v | left) < 0) return -32768;
+    while (follow(v, h, left)) {
+    }
+    return h;
+  }
+
+  // Goes on over equal letters, 16 at most and `left`; whether all 16 were equal.
+  __device__ bool follow(int& v, int& h, int& left) const {
+    unsigned differ = window(query, v) ^ window(target, h);
+    if (WAVEFRONT_AMBIGUOUS) {
+      const unsigned ambiguous = window(query_ambiguous, v) | window(target_ambiguous, h);
+      differ = WAVEFRONT_AMBIGUOUS == 1 ? differ | ambiguous : differ & ~ambiguous;
+    }
+    const int equal = min(__clz(differ) >> 1, left);  // clz(0) is 32: all 16
+    h += equal;
+    v += equal;
+    left -= equal;
+    return equal == 16;
   }
 };
 

@@ -147,7 +147,7 @@ def penalties_within(
     their limit is below 0. Arguments and errors as of `align`.
     """
     from tidalign.kernels.runtime.workspace import memory
-    from tidalign.kernels.wavefront import limited
+    from tidalign.kernels.wavefront.batch import penalties_within as within
 
     free = checked(queries, targets, ends_free, ambiguous)
     n, m, unit, row = queries.lengths, targets.lengths, penalties.unit(), int(ambiguous == "match")
@@ -158,7 +158,7 @@ def penalties_within(
     try:
         kinds = ((~wide & ~long, np.int16(-0x8000)), (wide, np.int32(-0x7FFF8000)))
         for rows, first, stop, places, null in _encoded(thread.work, queries, targets, kinds, row):
-            limited.penalties_within(thread.work, rows, first, stop, places, n, m, gap_model(penalties), free, most, null, found)
+            within(thread.work, rows, first, stop, places, n, m, gap_model(penalties), free, most, null, found)
     except BaseException:
         thread.free()
         raise

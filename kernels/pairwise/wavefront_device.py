@@ -40,7 +40,7 @@ CORES = 8
 MAX_BATCH_LETTERS = 1 << 26
 """Letters of both sides that a batch takes at most: enough to fill the GPU, small enough for its copies to hide behind the kernels of others."""
 
-MIN_BATCH_LETTERS = 1 << 24
+MIN_BATCH_LETTERS = 1 << 25
 """... and at least, where there are as many: launching takes as long as aligning these."""
 
 

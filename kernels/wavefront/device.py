@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalign.kernels.letters.device import MAX_SHORT_LETTERS, Parcel
+from tidalign.kernels.letters.words import LETTERS, WORDS
 from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.errors import DeviceLimit
 from tidalign.kernels.runtime.lanes import MAX_LANES, Lane, Steps
 from tidalign.kernels.scoring.heuristic import Heuristic
-from tidalign.kernels.wavefront.model import NARROW_DIAGONALS, WIDTHS, Model
+from tidalign.kernels.wavefront.model import NARROW_DIAGONALS, TRIM_STEPS, WIDTHS, Model, team
 
 SHORT_RUNS = 4095
 """Letters of the longer side whose runs fit 16 bits, length << 4 | code."""
@@ -24,8 +25,8 @@ NOWHERE = 0x7FFFFFFF
 
 ALIGNED, OUTGROWN, NO_ROOM, BOUNDED, OTHER_LETTERS, TOO_LONG, ABOVE = range(7)
 
-WARPS = 24
-"""Warps a multiprocessor needs to hide what each waits for (measured with two-piece penalties, whose rows are the deepest)."""
+MATCH = 2
+"""What a launch is told where letters other than ACGT equal every letter."""
 
 SMALL = 1 << 28
 """Bytes of scratch that need no look at how much memory is free."""
@@ -45,6 +46,10 @@ class CallSettings:
     @property
     def free(self) -> bool:
         return any(self.ends)
+
+    def counted(self, ambiguous: int) -> bool:
+        """Tell whether a launch counts words of the query that the target does not have, for what they cost."""
+        return not self.free and ambiguous != MATCH and self.heuristic is None
 
     @property
     def directions(self) -> bool:
@@ -68,11 +73,6 @@ class BatchRows:
         return cls(dict.fromkeys(COLUMNS, np.zeros(1, np.int32)), np.empty(0, np.uint16), np.zeros(1, np.uint16), np.zeros(1, np.int64))
 
 
-def _blocks(items: int) -> int:
-    """Count the blocks of eight warps for a warp an item, at most a few waves of them."""
-    return max(1, min(-(-items // 8), 8192))
-
-
 class Batch:
     """The launches of one batch and what they share on the device. limits: of penalties, where settings say so."""
 
@@ -81,11 +81,12 @@ class Batch:
 
         self._lane, self._settings = lane, settings
         self._lengths, self._longest = parcel.lengths, parcel.longest
+        self._ends = sum(min(end, MAX_SHORT_LETTERS) for end in settings.ends)
         self._queries, self._targets, self._masks = parcel.send()
         self._count = count = len(self._lengths[0])
         self._columns = cupy.empty((5 if settings.free else 1, count), np.int32)
         self._status = cupy.empty(count, np.uint8)
-        self._bound = cupy.empty(count, np.int32)
+        self._bound, self._missing = cupy.empty(count, np.int32), cupy.empty(count, np.int32)
         if limits is not None:
             self._bound = cupy.asarray(np.clip(limits // settings.model.unit, -1, NOWHERE).astype(np.int32))
         self._places = cupy.empty(count, np.int64)
@@ -104,23 +105,35 @@ class Batch:
 
     def _widen(self) -> Steps[None]:
         """Launch for what a narrow pass has left, as wide as it found necessary."""
-        model, ends = self._settings.model, sum(min(end, MAX_SHORT_LETTERS) for end in self._settings.ends)
+        model, ends = self._settings.model, self._ends
         if self._outcome is not None:
             lettered = self._outcome == OTHER_LETTERS
             yield from self._run(NARROW_DIAGONALS, np.flatnonzero(lettered), self._settings.ambiguous, narrow=True)
             for ambiguous, among in ((0, ~lettered), (self._settings.ambiguous, lettered)):
+                # A narrow pass of rows wide enough for sides that are far apart in length.
+                rows = np.flatnonzero(among & (self._outcome == OUTGROWN))
+                apart = abs(self._lengths[0][rows] - self._lengths[1][rows]) + ends + NARROW_DIAGONALS
+                for smaller, width in zip((NARROW_DIAGONALS, *WIDTHS), WIDTHS, strict=False):
+                    yield from self._run(width, rows[(smaller < apart) & (apart <= width)], ambiguous, narrow=True)
                 rows = np.flatnonzero(among & (self._outcome == BOUNDED))
                 if len(rows):
-                    bound = (yield from self._lane.fetch(self._bound))[0][rows].astype(np.int64)
+                    bound, missing = (column[rows].astype(np.int64) for column in (yield from self._lane.fetch(self._bound, self._missing)))
                     dearest = np.argsort(-bound)  # first, so that the last to end are short
-                    rows, bound = rows[dearest], bound[dearest]
-                    needed = model.width(bound) + ends
-                    for smaller, width in zip((0, *WIDTHS), WIDTHS, strict=False):
-                        due = (smaller < needed) & (needed <= width)
-                        if due.any():
-                            yield from self._run(width, rows[due], ambiguous, bound=int(bound[due][0]))
+                    rows, bound, missing = rows[dearest], bound[dearest], missing[dearest]
+                    if self._settings.counted(ambiguous):
+                        yield from self._run_bounded(rows, bound, model.likely_width(bound, missing), ambiguous)
+                        outgrown = self._outcome[rows] == OUTGROWN
+                        rows, bound = rows[outgrown], bound[outgrown]
+                    yield from self._run_bounded(rows, bound, model.width(bound) + ends, ambiguous)
                 for width in WIDTHS:
                     yield from self._run(width, np.flatnonzero(among & (self._outcome == OUTGROWN)), ambiguous)
+
+    def _run_bounded(self, rows: npt.NDArray[np.int64], bound: npt.NDArray[np.int64], needed: npt.NDArray[np.int64], ambiguous: int) -> Steps[None]:
+        """Launch for pairs whose penalties are at most these, the dearest first, each with as many diagonals as it needs."""
+        for smaller, width in zip((0, *WIDTHS), WIDTHS, strict=False):
+            due = (smaller < needed) & (needed <= width)
+            if due.any():
+                yield from self._run(min(width, int(needed[due].max()) + 31 & -32), rows[due], ambiguous, bound=int(bound[due][0]))
 
     def _run(self, width: int, rows: npt.NDArray[np.int64] | None, ambiguous: int, *, narrow: bool = False, bound: int | None = None) -> Steps[None]:
         """Launch until no row lacks room for its CIGAR, and see which are aligned. `rows` None: all."""
@@ -154,29 +167,27 @@ class Batch:
 
         Invariant: a team of threads holds what its pair needs, and takes the next pair when it is done. A pair's rows lie on chip if they fit there:
 
-            shared memory   letters of both sides [words] | rows [model.rows x width], or in global memory
+            shared memory   letters of both sides [words] | missing words [counts] | rows [model.rows x width], or in global memory
             global memory   directions and where those of each step begin, up to `steps`; operations; status
         """
         import cupy
 
         settings, model = self._settings, self._settings.model
         longest = self._longest if rows is None else max(int(lengths[rows].max()) for lengths in self._lengths)
-        words = (min(longest, MAX_SHORT_LETTERS) // 16 + 3) // 2 * 2
+        words = (min(longest, MAX_SHORT_LETTERS) // 16 + 5) // 4 * 4
+        counts = words // 2 if settings.counted(ambiguous) else 0
         row_bytes = 2 * model.rows * width
-        threads_a_pair, pairs_a_block = self._team(width, row_bytes)
-        shared = pairs_a_block * (((4 if ambiguous else 2) * words + 4) * 4 + self._held_bytes() + row_bytes)
-        if shared <= compiler.most_shared_bytes():
-            row_bytes = 0
-        else:
-            shared -= pairs_a_block * row_bytes
-        function, resident = _compiled(cupy.cuda.runtime.getDevice(), settings, narrow, ambiguous, threads_a_pair, pairs_a_block, shared)
-        steps, direction_bytes = self._budget(width, longest, narrow, bound)
-        if settings.directions:
-            steps = min(steps, model.most)
-        else:
-            direction_bytes = 0
         count = self._count if rows is None else len(rows)
-        scratch = row_bytes + direction_bytes + 13 * (steps + 1)
+        threads_a_pair, pairs_a_block = self._team(width, row_bytes, count)
+        shared = pairs_a_block * (((4 if ambiguous else 2) * words + counts + 4) * 4 + self._held_bytes())
+        if shared + pairs_a_block * row_bytes <= compiler.most_shared_bytes():
+            shared, row_bytes = shared + pairs_a_block * row_bytes, 0
+        function, resident = _compiled(cupy.cuda.runtime.getDevice(), settings, narrow, ambiguous, not row_bytes, threads_a_pair, pairs_a_block, shared)
+        steps, direction_bytes = self._budget(width, longest, narrow, bound)
+        steps, direction_bytes = (min(steps, model.most), direction_bytes) if settings.directions else (steps, 0)
+        # Until the way back, runs have the words of the target, with a bit for each word there is or eight for each letter.
+        run_words = max(2 * steps + 3, min(WORDS, 8 << longest.bit_length()) // 32 if counts else 0)
+        scratch = row_bytes + direction_bytes + 5 * (steps + 1) + 4 * run_words
         blocks = min(resident, -(-count // pairs_a_block))
         if blocks * pairs_a_block * scratch > SMALL:
             room = int(0.8 * (cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes()))
@@ -203,11 +214,13 @@ class Batch:
             np.int64(direction_bytes),
             cupy.empty(slots * (steps + 1), np.int32),
             cupy.empty(slots * (steps + 1), np.uint8),
-            cupy.empty(slots * (2 * steps + 3), np.uint32),
+            cupy.empty(slots * run_words, np.uint32),
+            run_words,
             steps,
             *(min(end, MAX_SHORT_LETTERS) for end in settings.ends),
             self._status,
             self._bound,
+            self._missing,
             *(self._columns if settings.free else (self._columns[0], None, None, None, None)),
             self._pool,
             np.uint64(len(self._pool)),
@@ -217,9 +230,9 @@ class Batch:
             shared_bytes=shared,
         )
 
-    def _team(self, width: int, row_bytes: int) -> tuple[int, int]:
-        """Choose (threads a pair, pairs a block) for rows of a width."""
-        return threads(width, row_bytes)
+    def _team(self, width: int, row_bytes: int, count: int) -> tuple[int, int]:
+        """Choose (threads a pair, pairs a block) for so many pairs with rows of a width."""
+        return team(width, row_bytes, count)
 
     def _held_bytes(self) -> int:
         """Give the bytes of shared memory that a pair needs besides letters and rows."""
@@ -229,9 +242,9 @@ class Batch:
         """Give the (largest penalty, direction bytes) that a pair may have in a launch."""
         model = self._settings.model
         if narrow:
-            return model.narrow_budget()
+            return model.narrow_budget(width)
         if bound is not None:
-            return model.bounded_budget(bound, sum(min(end, MAX_SHORT_LETTERS) for end in self._settings.ends))
+            return model.bounded_budget(bound, self._ends, width)
         return model.budget(width)
 
     def _list(self, rows: npt.NDArray[np.int64]) -> Any:
@@ -249,7 +262,8 @@ class Batch:
             gather = compiler.kernel("letters/sequences.cu", "gather_short_runs" if short else "gather_runs", {})
             ends = cupy.cumsum(self._runs, dtype=np.int64)
             runs = cupy.empty(self._kept, np.uint16 if short else np.uint32)
-            compiler.launch(gather, _blocks(self._count), 256, self._pool, self._places, ends, self._runs, self._count, runs)
+            blocks = min(-(-self._count // 8), 8192)  # a warp a pair, at most a few waves
+            compiler.launch(gather, blocks, 256, self._pool, self._places, ends, self._runs, self._count, runs)
             arrays += [runs, self._runs]
         fetched, *cigar = yield from self._lane.fetch(*arrays)
         runs, counts = cigar or (np.empty(0, np.uint16), np.zeros(self._count, np.uint16))
@@ -258,23 +272,23 @@ class Batch:
 
 
 @cache
-def _compiled(device: int, settings: CallSettings, narrow: bool, ambiguous: int, threads_a_pair: int, pairs_a_block: int, shared: int) -> tuple[Any, int]:
+def _compiled(
+    device: int, settings: CallSettings, narrow: bool, ambiguous: int, on_chip: bool, threads_a_pair: int, pairs_a_block: int, shared: int
+) -> tuple[Any, int]:
     """Compile the kernel for the current device, which is `device`, and ask how many of its blocks run there at a time."""
     model = settings.model
-    macros = {
+    macros = model.macros | {
         "WAVEFRONT_THREADS": threads_a_pair,
         "WAVEFRONT_PAIRS": pairs_a_block,
-        "WAVEFRONT_PIECES": model.pieces,
-        "WAVEFRONT_X": model.mismatch,
-        "WAVEFRONT_E1": model.extend[0],
-        "WAVEFRONT_OE1": model.open_extend[0],
-        "WAVEFRONT_E2": model.extend[1],
-        "WAVEFRONT_OE2": model.open_extend[1],
         "WAVEFRONT_CIGAR": int(settings.directions),
         "WAVEFRONT_FREE": int(settings.free),
         "WAVEFRONT_NARROW": int(narrow),
         "WAVEFRONT_AMBIGUOUS": ambiguous,
         "WAVEFRONT_LIMITED": int(settings.limited),
+        "WAVEFRONT_SHARED": int(on_chip),
+        "WAVEFRONT_TRIM": TRIM_STEPS,
+        "WORD_LETTERS": LETTERS,
+        **dict(zip(("WAVEFRONT_MISSING", "WAVEFRONT_INSERTED", "WAVEFRONT_DELETED"), model.shares, strict=True)),
     }
     if settings.heuristic is not None:
         kind, first, second, steps = settings.heuristic.cut()
@@ -282,15 +296,3 @@ def _compiled(device: int, settings: CallSettings, narrow: bool, ambiguous: int,
         macros |= {"WAVEFRONT_EDIT": int(model.edit), "WAVEFRONT_UNIT": model.unit}
     function = compiler.kernel("wavefront/wavefront.cu", "wavefront_align", macros, shared_bytes=shared)
     return function, compiler.resident(function, threads_a_pair * pairs_a_block, shared)
-
-
-def threads(width: int, row_bytes: int) -> tuple[int, int]:
-    """Choose (threads a pair, pairs a block): a warp a pair where rows are short, a block where they are long; more where the rows of few pairs, of `row_bytes`
-    each, fit on chip, so that about WARPS warps take turns there."""
-    if width <= 128:
-        return 32, 4
-    least = 32 if width <= 512 else min(width // 16, 512)
-    pairs = compiler.most_shared_bytes() // row_bytes
-    while pairs and pairs * least < 32 * WARPS and least < min(width // 4, 512):
-        least *= 2
-    return least, 2 if least == 32 else 1

@@ -57,7 +57,7 @@ class PrunedBatch(Batch):
             yield min(factor * first, WIDTHS[-1]), share
         yield WIDTHS[-1], every
 
-    def _team(self, width: int, row_bytes: int) -> tuple[int, int]:
+    def _team(self, width: int, row_bytes: int, count: int) -> tuple[int, int]:
         return 32, PAIRS
 
     def _held_bytes(self) -> int:

@@ -28,6 +28,16 @@ struct alignas(8) Held {  // of a row: limits of the cells that count for the ne
   }
 };
 
+struct RoundRows {  // rows of each state; a diagonal's place in its row is k modulo the width
+  Offset* at;
+  int width;
+  __device__ Offset& m(int row, int k) const { return at[row * width + (k & (width - 1))]; }
+  __device__ Offset& i1(int row, int k) const { return m(M_ROWS + row, k); }
+  __device__ Offset& d1(int row, int k) const { return m(M_ROWS + GAP1_ROWS + row, k); }
+  __device__ Offset& i2(int row, int k) const { return m(M_ROWS + 2 * GAP1_ROWS + row, k); }
+  __device__ Offset& d2(int row, int k) const { return m(M_ROWS + 2 * GAP1_ROWS + GAP2_ROWS + row, k); }
+};
+
 struct Earlier {  // a row that is read
   const Offset* at;
   Held held;
@@ -57,7 +67,7 @@ __device__ inline int first_kept(int k, int stop, int way, int lane, const Kept&
 }
 
 // Penalty and end cell, the same in every lane; the penalty is NOWHERE where the heuristic leaves no path. `held`: shared memory for the pair.
-__device__ inline Outcome pruned(const Pair& pair, const Rows& rows, const Scratch& scratch, const Free& ends, Held* held) {
+__device__ inline Outcome pruned(const Pair& pair, const RoundRows& rows, const Scratch& scratch, const Free& ends, Held* held) {
   const int lane = threadIdx.x % 32, mask = rows.width - 1;
   const int n = pair.query_length, m = pair.target_length, goal = m - n;
   const Outcome dropped = {ALIGNED, NOWHERE, 0, 0};

@@ -5,35 +5,37 @@
 #ifdef WAVEFRONT_HEURISTIC
 #include "wavefront/pruned.cuh"
 constexpr int LONGEST = 32766;
+constexpr bool COUNTS = false;
 #else
+constexpr bool COUNTS = COUNTED;
 constexpr int HELD_WORDS = 0;
 constexpr int LONGEST = 32767;
 #endif
 
-extern __shared__ unsigned shared_words[];
-
 // Letters as letters/device.py sends them. Pairs `list[0..count)` (null: 0..count) are taken from a counter by resident warps or blocks: pairs without
-// ambiguous letters where WAVEFRONT_AMBIGUOUS is 0, pairs with some where not. rows: null, or memory for the rows of every resident block. totals: words
+// ambiguous letters where WAVEFRONT_AMBIGUOUS is 0, pairs with some where not. rows: memory for the rows of every resident block, where they are not on chip. totals: words
 // of the pool asked for, words of CIGARs kept, pairs not aligned.
 extern "C" __global__ void __launch_bounds__(WAVEFRONT_THREADS* WAVEFRONT_PAIRS) wavefront_align(
     const unsigned* query_codes, const int* query_starts, const unsigned short* query_lengths, const int* query_mask_starts, const unsigned* target_codes,
     const int* target_starts, const unsigned short* target_lengths, const int* target_mask_starts, const unsigned char* masks, const int* list, int count,
     int* next, int sequence_words, int width, Offset* row_memory, unsigned char* direction_memory, long long direction_bytes, int* row_start_memory,
-    unsigned char* op_memory, unsigned* run_memory, int steps, int free_query_begin, int free_query_end, int free_target_begin, int free_target_end,
-    unsigned char* status, int* bound, int* penalty, int* query_start, int* query_end, int* target_start, int* target_end, unsigned* pool,
+    unsigned char* op_memory, unsigned* run_memory, int run_words, int steps, int free_query_begin, int free_query_end, int free_target_begin, int free_target_end,
+    unsigned char* status, int* bound, int* missing, int* penalty, int* query_start, int* query_end, int* target_start, int* target_end, unsigned* pool,
     unsigned long long pool_size, unsigned long long* totals, long long* cigar_place, unsigned short* cigar_runs) {
   const int thread = threadIdx.x % WAVEFRONT_THREADS, slot_in_block = threadIdx.x / WAVEFRONT_THREADS;
   const long long slot = (long long)blockIdx.x * WAVEFRONT_PAIRS + slot_in_block;
   const int arrays = WAVEFRONT_AMBIGUOUS ? 4 : 2;
-  const int row_words = row_memory ? 0 : (int)(ROWS * (long long)width * sizeof(Offset) / 4);
-  unsigned* mine = shared_words + slot_in_block * (arrays * sequence_words + row_words + 4 + HELD_WORDS);
+  const int row_words = WAVEFRONT_SHARED ? ROWS * width / 2 : 0;
+  const int count_words = COUNTS ? sequence_words / 2 : 0;
+  unsigned* mine = shared_words + slot_in_block * (arrays * sequence_words + count_words + row_words + 4 + HELD_WORDS);
   int* shared_found = (int*)mine;
   int* shared_pair = (int*)mine + 1;
   unsigned long long* shared_place = (unsigned long long*)(mine + 2);
   unsigned* words = mine + 4 + HELD_WORDS;
-  const Rows rows = {row_memory ? row_memory + slot * ROWS * width : (Offset*)(words + arrays * sequence_words), width};
+  unsigned* counts = words + arrays * sequence_words;
+  Offset* const row_place = WAVEFRONT_SHARED ? (Offset*)(counts + count_words) : row_memory + slot * ROWS * width;
   const Scratch scratch = {direction_memory + slot * direction_bytes, direction_bytes, row_start_memory + slot * (steps + 1LL),
-                           op_memory + slot * (steps + 1LL), run_memory + slot * (2LL * steps + 3), steps};
+                           op_memory + slot * (steps + 1LL), run_memory + slot * (long long)run_words, run_words, steps, counts};
   while (true) {
     group_sync();
     if (thread == 0) *shared_pair = atomicAdd(next, 1);
@@ -62,14 +64,17 @@ extern "C" __global__ void __launch_bounds__(WAVEFRONT_THREADS* WAVEFRONT_PAIRS)
     const Free ends = {min(free_query_begin, query_length), min(free_query_end, query_length), min(free_target_begin, target_length),
                        min(free_target_end, target_length)};
 #ifdef WAVEFRONT_HEURISTIC
-    const Outcome outcome = pruned(pair, rows, scratch, ends, (Held*)(mine + 4));
+    const Outcome outcome = pruned(pair, {row_place, width}, scratch, ends, (Held*)(mine + 4));
 #else
-    const Outcome outcome = wavefront(pair, rows, scratch, ends, WAVEFRONT_NARROW && !WAVEFRONT_LIMITED ? NOWHERE : bound[index], shared_found);
+    const Rows rows = {(char*)row_place, WAVEFRONT_SHARED ? (int)((char*)row_place - (char*)shared_words) : 0, width, 0};
+    const int most = WAVEFRONT_NARROW && !WAVEFRONT_LIMITED ? NOWHERE : bound[index];
+    const Outcome outcome = wavefront(pair, rows, scratch, ends, most, shared_found, (int*)shared_place);
 #endif
     if (outcome.status != ALIGNED) {
       if (thread == 0) {
         status[index] = outcome.status;
         if (WAVEFRONT_NARROW && (outcome.status == BOUNDED || !WAVEFRONT_LIMITED)) bound[index] = outcome.status == BOUNDED ? outcome.penalty : NOWHERE;
+        if (WAVEFRONT_NARROW && outcome.status == BOUNDED) missing[index] = outcome.missing;
         if (WAVEFRONT_LIMITED && outcome.status == ABOVE) penalty[index] = NOWHERE;
         if (WAVEFRONT_CIGAR) cigar_runs[index] = 0;
         atomicAdd(totals + 2, 1ull);

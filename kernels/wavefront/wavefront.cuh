@@ -6,45 +6,21 @@
 #include "letters/bases.cuh"
 #include "scoring/sources.cuh"
 #include "wavefront/codes.cuh"
+#include "wavefront/missing.cuh"
+#include "wavefront/rows.cuh"
 
-// Set by the launcher; all penalties are divided by their greatest common divisor.
-//   WAVEFRONT_THREADS    threads a pair: 32 (a warp) or a whole block
+// Set by the launcher:
 //   WAVEFRONT_PAIRS      pairs a block: 1 unless a pair has one warp
-//   WAVEFRONT_PIECES     0: edit and linear (no gap state), 1: affine, 2: two-piece affine
-//   WAVEFRONT_X, _E1, _OE1, _E2, _OE2   mismatch; extend and open + extend of each piece (linear: E1 = OE1 = a gap letter)
 //   WAVEFRONT_CIGAR      keep directions and walk back
 //   WAVEFRONT_FREE       ends-free
 //   WAVEFRONT_LIMITED    pairs have a limit of the penalty, above which it is not asked for
+//   WAVEFRONT_TRIM       a row is trimmed once in so many steps
 //   WAVEFRONT_NARROW     only the diagonals that fit a row: exact where leaving them and coming back costs more, else an upper bound of the penalty
 
-// A stored offset. Sides are at most 32,767 letters (the launcher sees to it), so 16 bits hold every offset.
-typedef short Offset;
-// No such cell. A chain of D climbs from it by one a diagonal, so on diagonal k it is below k - lo - 32768 < k: a row above the first, never a cell.
-constexpr int NONE = -32768;
-
-constexpr int NOWHERE = 0x7fffffff;
-
-__device__ constexpr int max2(int a, int b) { return a > b ? a : b; }
-__device__ constexpr int min2(int a, int b) { return a < b ? a : b; }
-constexpr int DEEPEST = WAVEFRONT_PIECES == 2 ? max2(max2(WAVEFRONT_X, WAVEFRONT_OE1), WAVEFRONT_OE2) : max2(WAVEFRONT_X, WAVEFRONT_OE1);
-constexpr int M_ROWS = DEEPEST + 1;
-constexpr int GAP1_ROWS = WAVEFRONT_PIECES >= 1 ? WAVEFRONT_E1 + 1 : 0;
-constexpr int GAP2_ROWS = WAVEFRONT_PIECES == 2 ? WAVEFRONT_E2 + 1 : 0;
-constexpr int ROWS = M_ROWS + 2 * GAP1_ROWS + 2 * GAP2_ROWS;
-constexpr int LEAST_EXTEND = WAVEFRONT_PIECES == 2 ? min2(WAVEFRONT_E1, WAVEFRONT_E2) : WAVEFRONT_E1;
-// A step reads rows as old as DEEPEST, whose diagonals were fewer; what they lack is stored as NONE on both sides. A narrow pass, whose diagonals
-// never wrap around a row nor grow fewer, needs one beside the outermost instead, and all places NONE from the start.
-constexpr int MARGIN = (DEEPEST + LEAST_EXTEND - 1) / LEAST_EXTEND + 1;
-constexpr int STORED_MARGIN = WAVEFRONT_NARROW ? 0 : MARGIN;
+// Missing words say what is still to be paid for where both sides are aligned whole and no letter equals all others.
+constexpr bool COUNTED = !WAVEFRONT_FREE && WAVEFRONT_AMBIGUOUS != 2;
 
 constexpr int LEAST_BAND = 8;  // a narrow pass with fewer diagonals beside those that join begin and end is not worth its time
-
-__device__ inline void group_sync() {
-  if (WAVEFRONT_THREADS == 32)
-    __syncwarp();
-  else
-    __syncthreads();
-}
 
 // Diagonals a gap can have reached on either side when the penalty is s.
 __device__ inline int reach(int s) {
@@ -65,38 +41,30 @@ struct Free {
   int query_begin, query_end, target_begin, target_end;
 };
 
-struct Rows {  // a ring of rows for each state; a diagonal's place in its row is k modulo the width
-  Offset* at;
-  int width;
-  __device__ Offset& m(int row, int k) const { return at[row * width + (k & (width - 1))]; }
-  __device__ Offset& i1(int row, int k) const { return m(M_ROWS + row, k); }
-  __device__ Offset& d1(int row, int k) const { return m(M_ROWS + GAP1_ROWS + row, k); }
-  __device__ Offset& i2(int row, int k) const { return m(M_ROWS + 2 * GAP1_ROWS + row, k); }
-  __device__ Offset& d2(int row, int k) const { return m(M_ROWS + 2 * GAP1_ROWS + GAP2_ROWS + row, k); }
-};
-
-__device__ inline int back(int row, int steps, int rows) { return row >= steps ? row - steps : row - steps + rows; }
-
 struct Scratch {  // of one pair at a time
   unsigned char* directions;
   long long direction_bytes;
   int* row_start;     // [steps + 1] place of diagonal 0 of each row of directions; may be negative
   unsigned char* ops; // [steps + 1]
-  unsigned* runs;     // [2 * steps + 3]
+  unsigned* runs;     // [run_words], at least 2 * steps + 3; until the way back, words of the target
+  int run_words;
   int steps;          // largest penalty that fits
+  unsigned* counts;   // [query / 32 + 2] missing words of the query
+  __device__ void count(const Pair& pair) const { count_missing(pair, counts, runs, min(5 + 31 - __clz(run_words), 2 * WORD_LETTERS)); }
 };
 
 struct Outcome {
-  int status, penalty, k, h;
+  int status, penalty, k, h, missing = 0;
 };
 
 // Penalty and end cell, the same in every thread of the pair. `bound`: an upper bound of the penalty, or NOWHERE; with WAVEFRONT_LIMITED also the limit.
-__device__ inline Outcome wavefront(const Pair& pair, const Rows& rows, const Scratch& scratch, const Free& ends, int bound, int* shared_found) {
+// shared_found, shared_span: memory of the pair on chip, for a number and for two.
+__device__ inline Outcome wavefront(const Pair& pair, Rows rows, const Scratch& scratch, const Free& ends, int bound, int* shared_found, int* shared_span) {
   const int thread = threadIdx.x % WAVEFRONT_THREADS;
   const int goal = pair.target_length - pair.query_length;
   const int first = -ends.query_begin, last = ends.target_begin;
   int floor = -pair.query_length, ceiling = pair.target_length;
-  int exact_below = NOWHERE;
+  int exact_below = NOWHERE, outside = NOWHERE;
   if (WAVEFRONT_LIMITED) {  // with fewer letters in gaps than lengths make necessary no cell is within the bound
     const int apart = max(goal - ends.target_end - last, first - goal - ends.query_end);
     if (bound < 0 || (apart > 0 && gap(apart) > bound)) return {ABOVE, 0, 0, 0};
@@ -110,25 +78,38 @@ __device__ inline Outcome wavefront(const Pair& pair, const Rows& rows, const Sc
     if (low - band > floor) {
       floor = low - band;
       exact_below = gap(first - floor + 1) + gap(goal_low - floor + 1);
+      outside = (first - floor + 1) * WAVEFRONT_INSERTED + (goal_low - floor + 1) * WAVEFRONT_DELETED;
     }
     if (high + band < ceiling) {
       ceiling = high + band;
       exact_below = min(exact_below, gap(ceiling + 1 - last) + gap(ceiling + 1 - goal_high));
+      outside = min(outside, (ceiling + 1 - last) * WAVEFRONT_DELETED + (ceiling + 1 - goal_high) * WAVEFRONT_INSERTED);
     }
-    for (int i = thread; i < ROWS * rows.width / 2; i += WAVEFRONT_THREADS) ((unsigned*)rows.at)[i] = (unsigned)NONE << 16 | (NONE & 0xffff);
+    rows.origin = floor - 1;
   } else {
-    if (last - first + 1 + 2 * MARGIN > rows.width) return {OUTGROWN, 0, 0, 0};
-    for (int k = first - MARGIN + thread; k <= last + MARGIN; k += WAVEFRONT_THREADS)
-      for (int row = 0; row < ROWS; row++) rows.m(row, k) = NONE;
+    const bool bounded = bound != NOWHERE;
+    const int low = bounded ? min(first, goal - ends.target_end) : first, high = bounded ? max(last, goal + ends.query_end) : last;
+    const int beside = rows.width - 3 - (high - low);
+    if (beside < 0) return {OUTGROWN, 0, 0, 0};
+    if (COUNTED && bounded) scratch.count(pair);
+    // A side has as many diagonals as gaps that come back from there can have letters, but none beyond the matrix.
+    constexpr int LEFT = COUNTED ? 64 * LEAST_EXTEND + WAVEFRONT_INSERTED : 1, RIGHT = COUNTED ? 64 * LEAST_EXTEND + WAVEFRONT_DELETED : 1;
+    const int left = bounded ? (int)((long long)beside * LEFT / (LEFT + RIGHT)) : beside / 2;
+    rows.origin = max(floor, min(low - left, ceiling + 3 - rows.width)) - 1;
   }
+  rows.clear(thread);
   group_sync();
   int found = NOWHERE;
   for (int k = first + thread; k <= last; k += WAVEFRONT_THREADS) {
     int h = pair.extend(k, max(k, 0));
-    rows.m(0, k) = h;
+    rows.at<Offset>(rows.m(0) + 2 * k) = h;
     if (WAVEFRONT_FREE && k >= goal - ends.target_end && k <= goal + ends.query_end && h >= min(pair.target_length, pair.query_length + k)) found = min(found, k);
   }
-  int row = 0, row1 = 0, row2 = 0;
+  int row = 0, row1 = 0, row2 = 0, lo = first, hi = last, missing = -1, room = NOWHERE;
+  // No path within the bound has a cell beside these diagonals at the penalties when they were found; from then on they are one more for every gap's letter.
+  int low_kept = -NOWHERE / 2, low_at = 0, high_kept = NOWHERE / 2, high_at = 0;
+  // A row is cleared where rows of this turn of the ring of M and the one before had cells. A narrow pass, whose rows never grow narrower, needs it nowhere.
+  Span turn = {first, last}, turn_before = turn;
   long long place = 0;
   for (int s = 0;;) {
     if (WAVEFRONT_FREE) {
@@ -142,60 +123,84 @@ __device__ inline Outcome wavefront(const Pair& pair, const Rows& rows, const Sc
         __syncthreads();
         found = *shared_found;
       }
-      if (found != NOWHERE) return {s < exact_below ? ALIGNED : BOUNDED, s, found, (int)rows.m(row, found)};
+      if (found != NOWHERE) return {s < exact_below ? ALIGNED : BOUNDED, s, found, rows.offset(row, found)};
     } else {
       group_sync();
-      // Outside [lo, hi] and its margin a place belongs to another diagonal.
-      int w = reach(s);
-      if (goal >= -w && goal <= w && rows.m(row, goal) >= pair.target_length) return {s < exact_below ? ALIGNED : BOUNDED, s, goal, pair.target_length};
+      if (goal >= lo && goal <= hi && rows.offset(row, goal) >= pair.target_length) return {s < exact_below ? ALIGNED : BOUNDED, s, goal, pair.target_length, missing};
     }
-    if (WAVEFRONT_LIMITED && s >= bound) return {!WAVEFRONT_NARROW || bound < exact_below ? ABOVE : BOUNDED, bound, 0, 0};
+    if (WAVEFRONT_LIMITED && s >= bound) return {!WAVEFRONT_NARROW || bound < exact_below ? ABOVE : BOUNDED, bound, 0, 0, missing};
+    if (COUNTED && !WAVEFRONT_NARROW && bound != NOWHERE && s % WAVEFRONT_TRIM == 0) {
+      const Span live = trimmed(pair, rows, scratch.counts, s, lo, hi, bound, goal, shared_span);
+      if (live.low > lo) low_kept = live.low, low_at = s;
+      if (live.high < hi) high_kept = live.high, high_at = s;
+    }
     s++;
     row = row + 1 == M_ROWS ? 0 : row + 1;
     if (WAVEFRONT_PIECES >= 1) row1 = row1 + 1 == GAP1_ROWS ? 0 : row1 + 1;
     if (WAVEFRONT_PIECES == 2) row2 = row2 + 1 == GAP2_ROWS ? 0 : row2 + 1;
     const int w = reach(s);
-    int lo = max(first - w, floor), hi = min(last + w, ceiling);
+    lo = max(first - w, floor), hi = min(last + w, ceiling);
     if (WAVEFRONT_NARROW) {
+      if (COUNTED && s >= exact_below && missing < 0) {
+        scratch.count(pair);
+        missing = missing_from(scratch.counts, 0);
+        exact_below = max(exact_below, WAVEFRONT_MISSING * missing + outside / 64);
+      }
       // Past the scratch the penalty is still a bound.
-      if (WAVEFRONT_CIGAR && (s > scratch.steps || place + hi - lo + 1 > scratch.direction_bytes)) exact_below = min(exact_below, s);
+      if (WAVEFRONT_CIGAR && (s > scratch.steps || place + hi - lo + 1 > scratch.direction_bytes)) room = min(room, s);
+      exact_below = min(exact_below, room);
     } else {
       if (bound != NOWHERE) {
         // Beyond these diagonals even an open gap is too dear to come back from (Castells-Rufas 2023); one more, which the way back reads beside its cells.
         const int left = (bound - s) / LEAST_EXTEND + 1;
         lo = max(lo, goal - ends.target_end - left);
         hi = min(hi, goal + ends.query_end + left);
+        if (COUNTED) {
+          lo = max(lo, low_kept - 1 - (s - low_at - 1) / LEAST_EXTEND);
+          hi = min(hi, high_kept + 1 + (s - high_at - 1) / LEAST_EXTEND);
+          if (WAVEFRONT_LIMITED && lo > hi) return {ABOVE, bound, 0, 0};
+        }
       }
-      if (hi - lo + 1 + 2 * MARGIN > rows.width || s > scratch.steps) return {OUTGROWN, s, 0, 0};
+      if (lo <= rows.origin || hi + 1 >= rows.origin + rows.width || s > scratch.steps) return {OUTGROWN, s, 0, 0};
     }
-    const bool keep = WAVEFRONT_CIGAR && s < exact_below;
+    const bool keep = WAVEFRONT_CIGAR && (!WAVEFRONT_NARROW || s < exact_below);
     if (keep) {
       if (!WAVEFRONT_NARROW && place + hi - lo + 1 > scratch.direction_bytes) return {OUTGROWN, s, 0, 0};
       if (thread == 0) scratch.row_start[s] = (int)(place - lo);
     }
-    const int row_x = back(row, WAVEFRONT_X, M_ROWS), row_o1 = back(row, WAVEFRONT_OE1, M_ROWS), row_e1 = back(row1, WAVEFRONT_E1, GAP1_ROWS);
-    const int row_o2 = back(row, WAVEFRONT_OE2, M_ROWS), row_e2 = back(row2, WAVEFRONT_E2, GAP2_ROWS);
-    for (int k = lo - STORED_MARGIN + thread; k <= hi + STORED_MARGIN; k += WAVEFRONT_THREADS) {
-      int h = NONE, i1 = NONE, d1 = NONE, i2 = NONE, d2 = NONE;
-      if (STORED_MARGIN == 0 || (k >= lo && k <= hi)) {
-        int direction = 0;
-        const int x = rows.m(row_x, k) + 1;
+    Span stored = {lo, hi};
+    if (!WAVEFRONT_NARROW) {
+      if (row == 0) turn_before = turn, turn = stored;
+      turn = {min(turn.low, lo), max(turn.high, hi)};
+      stored = {min(turn.low, turn_before.low), max(turn.high, turn_before.high)};
+    }
+    // Places of diagonal 0.
+    const int from_x = held(rows.m(back(row, WAVEFRONT_X, M_ROWS))), from_o1 = held(rows.m(back(row, WAVEFRONT_OE1, M_ROWS)));
+    const int from_o2 = held(rows.m(back(row, WAVEFRONT_OE2, M_ROWS))), from_e1 = held(rows.gap1(back(row1, WAVEFRONT_E1, GAP1_ROWS)));
+    const int from_e2 = held(rows.gap2(back(row2, WAVEFRONT_E2, GAP2_ROWS)));
+    const int to_m = held(rows.m(row)), to_gap1 = held(rows.gap1(row1)), to_gap2 = held(rows.gap2(row2));
+    unsigned char* directions = held(scratch.directions + place - lo);
+    for (int k = held(stored.low + thread), stop = held(stored.high); k <= stop; k += WAVEFRONT_THREADS) {
+      int h = NONE;
+      unsigned gap1 = NONE_TWICE, gap2 = NONE_TWICE;
+      if (WAVEFRONT_NARROW || (k >= lo && k <= hi)) {
+        int direction = 0, i1, d1, i2 = NONE, d2 = NONE;
+        const int before_o1 = rows.load(from_o1 + 2 * k - 2), behind_o1 = rows.load(from_o1 + 2 * k + 2);
         if (WAVEFRONT_PIECES == 0) {
-          i1 = rows.m(row_o1, k + 1);
-          d1 = rows.m(row_o1, k - 1) + 1;
+          i1 = behind_o1;
+          d1 = before_o1 + 1;
         } else {
-          const int i_open = rows.m(row_o1, k + 1), i_extend = rows.i1(row_e1, k + 1);
-          const int d_open = rows.m(row_o1, k - 1), d_extend = rows.d1(row_e1, k - 1);
-          i1 = max(i_open, i_extend);
-          d1 = max(d_open, d_extend) + 1;
-          if (WAVEFRONT_CIGAR) direction = (i_open > i_extend) << (2 + FROM_I1) | (d_open > d_extend) << (2 + FROM_D1);
+          const int i_extend = rows.load(from_e1 + 4 * k + 4), d_extend = rows.load(from_e1 + 4 * k - 2);
+          i1 = max(behind_o1, i_extend);
+          d1 = max(before_o1, d_extend) + 1;
+          if (WAVEFRONT_CIGAR) direction = (behind_o1 > i_extend) << (2 + FROM_I1) | (before_o1 > d_extend) << (2 + FROM_D1);
         }
         // Equal offsets: X before I2, I1, D2, D1.
-        h = x;
+        h = rows.load(from_x + 2 * k) + 1;
         int source = FROM_X;
         if (WAVEFRONT_PIECES == 2) {
-          const int i_open = rows.m(row_o2, k + 1), i_extend = rows.i2(row_e2, k + 1);
-          const int d_open = rows.m(row_o2, k - 1), d_extend = rows.d2(row_e2, k - 1);
+          const int i_open = rows.load(from_o2 + 2 * k + 2), d_open = rows.load(from_o2 + 2 * k - 2);
+          const int i_extend = rows.load(from_e2 + 4 * k + 4), d_extend = rows.load(from_e2 + 4 * k - 2);
           i2 = max(i_open, i_extend);
           d2 = max(d_open, d_extend) + 1;
           if (WAVEFRONT_CIGAR) direction |= (i_open > i_extend) << (2 + FROM_I2) | (d_open > d_extend) << (2 + FROM_D2);
@@ -204,19 +209,18 @@ __device__ inline Outcome wavefront(const Pair& pair, const Rows& rows, const Sc
         if (i1 > h) h = i1, source = FROM_I1;
         if (WAVEFRONT_PIECES == 2 && d2 > h) h = d2, source = FROM_D2;
         if (d1 > h) h = d1, source = FROM_D1;
-        if (keep) scratch.directions[place + k - lo] = direction | source;
-        if ((unsigned)h > (unsigned)pair.target_length || (unsigned)(h - k) > (unsigned)pair.query_length)
-          h = NONE;
-        else
-          h = pair.extend(k, h);
+        if (keep) directions[k] = direction | source;
+        h = pair.extend_within(k, h);
         // A gap past the target's end leads nowhere: from the end, diagonals below are reached at less cost. So 16 bits are enough.
         if (d1 > pair.target_length) d1 = NONE;
         if (d2 > pair.target_length) d2 = NONE;
+        gap1 = (i1 & 0xffff) | (unsigned)d1 << 16;
+        gap2 = (i2 & 0xffff) | (unsigned)d2 << 16;
         if (WAVEFRONT_FREE && k >= goal - ends.target_end && k <= goal + ends.query_end && h >= min(pair.target_length, pair.query_length + k)) found = min(found, k);
       }
-      rows.m(row, k) = h;
-      if (WAVEFRONT_PIECES >= 1) rows.i1(row1, k) = i1, rows.d1(row1, k) = d1;
-      if (WAVEFRONT_PIECES == 2) rows.i2(row2, k) = i2, rows.d2(row2, k) = d2;
+      rows.at<Offset>(to_m + 2 * k) = h;
+      if (WAVEFRONT_PIECES >= 1) rows.at<unsigned>(to_gap1 + 4 * k) = gap1;
+      if (WAVEFRONT_PIECES == 2) rows.at<unsigned>(to_gap2 + 4 * k) = gap2;
     }
     place += hi - lo + 1;
   }

@@ -136,7 +136,7 @@ def on_host(queries: Sequences, targets: Sequences, penalties: Penalties, count:
 def cells(model: Model, penalties: np.ndarray) -> float:
     """Mean number of cells: a narrow pass, and where that proves nothing a second one between the diagonals that the penalty allows."""
     total = 0
-    exact_below = model.narrow_budget()[0]
+    exact_below = 2 * model.narrow_budget(NARROW_DIAGONALS)[0] // 3  # of pairs in which no word is missing
     for penalty, count in zip(*np.unique(penalties // model.unit, return_counts=True), strict=True):
         s = np.arange(1, penalty + 1)
         reach = model.reach(s)

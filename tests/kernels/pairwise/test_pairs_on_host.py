@@ -15,7 +15,7 @@ from tidalign.kernels.letters.sequences import Sequences, pack
 from tidalign.kernels.pairwise import wavefront, wavefront_device
 from tidalign.kernels.scoring.heuristic import Heuristic
 from tidalign.kernels.scoring.penalties import Penalties
-from tidalign.kernels.wavefront import device_pruned
+from tidalign.kernels.wavefront import device, device_pruned
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(cuda_on_host.COMPILER is None, reason="no C++ compiler here")]
 
@@ -66,6 +66,32 @@ def test_packed_letters() -> None:
     expected = wavefront.align(*both, Penalties.parse("affine:4,6,2"), heuristic=heuristic)
     found = wavefront_device.align(*(pack(side) for side in both), Penalties.parse("affine:4,6,2"), heuristic=heuristic)
     conformance.same(expected, found, "packed")
+
+
+def far(seed: int) -> list[simulate.Pair]:
+    """Make pairs whose penalties a narrow pass bounds only: far apart, a long gap, a repeat, lengths that differ by more than its diagonals."""
+    pairs = [pair for kind in simulate.KINDS for pair in simulate.pairs(seed, 1, 700, 0.15, kind)]
+    ((query, target),) = simulate.pairs(seed, 1, 900, 0.05)
+    pairs += [(query[:300] + query[500:], target), (query, target[:200] + target[420:]), (query[:400], target)]
+    return [*pairs, (b"ACG" * 250 + query[:200], b"ACG" * 200 + target[:300])]
+
+
+@pytest.mark.parametrize("model", [*MODELS, "linear:5,2", "affine:5,0,3", "affine:3,1,4", "affine2p:3,5,4,9,1"])
+def test_rows_that_are_trimmed(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where gaps are dear, some pass has the width that trimmed rows need as a rule, less than the penalty alone would allow."""
+    widths: list[int] = []
+    run = device.Batch._run_bounded
+
+    def run_bounded(self: device.Batch, rows: Any, bound: Any, needed: Any, ambiguous: int) -> Any:
+        widths.extend((self._settings.model.width(bound) - needed).tolist())
+        return run(self, rows, bound, needed, ambiguous)
+
+    monkeypatch.setattr(device.Batch, "_run_bounded", run_bounded)
+    both, penalties = sides(far(5)), Penalties.parse(model)
+    expected = wavefront.align(*both, penalties)
+    found = wavefront_device.align(*both, penalties)
+    assert found.by_host == 0 and (max(widths) > 0 or not model.startswith(("affine:4", "affine2p")))
+    conformance.same(expected, found, model)
 
 
 @pytest.mark.parametrize("ends_free", [None, (5, 0, 9, 30)], ids=["global", "free"])
