@@ -22,7 +22,8 @@ from tidalign.kernels.bidirectional.direction import Direction, free_end, new_di
 from tidalign.kernels.letters.host import BEHIND, SENTINEL
 from tidalign.kernels.runtime.numba_cache import jit
 from tidalign.kernels.runtime.workspace import CIGAR, CIGAR_COUNT, CIGAR_FIRST, LETTERS, Memory, reserve
-from tidalign.kernels.wavefront.host import NO_PAUSE, solve
+from tidalign.kernels.wavefront.host import NO_PAUSE
+from tidalign.kernels.wavefront.solve import solve
 from tidalign.kernels.wavefront.trace import DELETION, INSERTION, emit
 
 LEAF = 1024

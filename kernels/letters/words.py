@@ -15,6 +15,12 @@ LETTERS = 8
 
 WORDS = 4**LETTERS
 
+PARTS = 64
+"""Parts of a unit of penalty that `shares` counts in."""
+
+DEAREST = 1 << 15
+"""A share counts for no more, so that on a GPU the sum of all has 31 bits."""
+
 Integers = npt.NDArray[np.int64]
 
 
@@ -33,3 +39,23 @@ def least_penalty(lengths: Integers, shared: Integers, mismatch: int, gap: int, 
     """Bound the penalties of alignments of so many letters of queries, of which so many words are shared, from below; costs as `letter_costs` has them."""
     costs = letter_costs(mismatch, gap, more)
     return np.asarray(np.maximum(lengths - shared - (LETTERS - 1), 0) * costs.numerator // costs.denominator)
+
+
+def shares(mismatch: int, gaps: tuple[tuple[int, int], ...]) -> tuple[int, int, int]:
+    """Share what a path costs between missing words and letters of gaps: units a word, parts a letter of a gap in the query, and in the target.
+
+    gaps: (open + extend, extend) of each piece, in units. Of words of the query that do not overlap, each that the target does not have needs a mismatch, a gap
+    in the query that touches it, or a gap in the target inside it: the seed heuristic of A*PA (Groot Koerkamp and Ivanov 2024,
+    10.1093/bioinformatics/btae032, section 3), here with the prices of gaps. A mismatch touches one word, a gap of l letters in the query
+    1 + ceil((l - 1) / LETTERS) at most, one in the target lies within one, and none of them costs less than the words that it touches and its letters. What is
+    left of a gap, whose opening is paid, may cost a word less.
+    """
+    word = mismatch
+    for start, extension in gaps:
+        word = min(word, start, (start + extension) // 2, LETTERS * extension)
+    inserted = deleted = DEAREST
+    for start, extension in gaps:
+        # Gaps of one or two letters, or long ones, have least left for a letter.
+        inserted = min(inserted, PARTS * (start - word), PARTS * (start + extension - 2 * word) // 2, PARTS * extension - PARTS * word // LETTERS)
+        deleted = min(deleted, PARTS * (start - word), PARTS * extension)
+    return word, inserted, deleted

@@ -5,19 +5,20 @@ from typing import Any
 
 import numpy as np
 
-from tidalign.kernels.wavefront import batch, host, trace
+from tidalign.kernels.wavefront import batch, host, solve, trace
 
 
 def kernels() -> Iterator[tuple[Any, dict[str, Any]]]:
     """Give each with examples of its arguments, for pairs whose wavefronts fit 16 bits."""
     number, numbers, table = np.int64(0), np.empty(0, np.int64), np.empty((0, 2), np.int64)
     four, flag = (number,) * 4, True
-    examples = {"work": numbers, "spare": numbers, "model": (number,) * 6, "free": four, "keep": flag, "null": np.int16(0)}
+    examples: dict[str, Any] = {"counts": np.empty(0, np.int32), "keep": flag, "null": np.int16(0)}
+    examples |= {"work": numbers, "spare": numbers, "model": (number,) * 6, "free": four}
     pair = dict.fromkeys(("q", "n", "t", "m", "begin", "end", "bound", "band", "pause", "most", "s", "k", "h"), number)
     yield host.sweep, examples | pair
     yield trace.trace_single, examples | pair
     yield trace.trace_gaps, examples | pair | {"state": number}
-    yield host.solve, examples | pair
+    yield solve.solve, examples | pair
     lengths = np.empty(0, np.int64)
     lengths.flags.writeable = False  # as chunks have them
     batched = {"rows": numbers, "places": table, "n": lengths, "m": lengths, "unit": number, "first": number, "stop": number, "out": table, "ends": table}

@@ -7,7 +7,8 @@ from tidalign.kernels.letters.host import BEHIND, encode_ascii, encode_packed
 from tidalign.kernels.runtime.numba_cache import jit
 from tidalign.kernels.runtime.workspace import CIGAR_COUNT, CIGAR_FIRST, LETTERS, STATE, empty_ring
 from tidalign.kernels.wavefront import pruned
-from tidalign.kernels.wavefront.host import NO, NO_BOUND, M, solve, sweep
+from tidalign.kernels.wavefront.host import NO, NO_BOUND, M, sweep
+from tidalign.kernels.wavefront.solve import counted, solve
 
 
 @jit
@@ -77,7 +78,8 @@ def penalties_within(work, rows, first, stop, places, n, m, model, free, limits,
         out[i] = -1
         if least <= limits[i]:
             q, t = work[LETTERS] + places[r - first, 0], work[LETTERS] + places[r - first, 1]
-            out[i] = sweep(work, q, n[i], t, m[i], model, ends, M, M, limits[i], NO_BOUND, limits[i], NO, null)
+            counts = counted(q, n[i], t, m[i], model, ends, limits[i])
+            out[i] = sweep(work, q, n[i], t, m[i], model, ends, M, M, limits[i], NO_BOUND, limits[i], counts, NO, null)
             if out[i] < 0:
                 work[STATE] = 0
                 empty_ring(work, 0)

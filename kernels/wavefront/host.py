@@ -17,6 +17,7 @@ bidirectional algorithm, whose memory grows with the penalty only.
 
 import numpy as np
 
+from tidalign.kernels.letters.words import PARTS, shares
 from tidalign.kernels.runtime.numba_cache import inline, jit
 from tidalign.kernels.runtime.vectors import (
     VECTOR_LANES,
@@ -27,27 +28,25 @@ from tidalign.kernels.runtime.vectors import (
     store_i64,
     store_lane,
 )
-from tidalign.kernels.runtime.workspace import END, RING, STATE, STEPS, TRAIL, empty_ring, reserve, reserve_ring, shrink
-from tidalign.kernels.wavefront.rows import extend, row1, row3, row5
-from tidalign.kernels.wavefront.trace import trace_gaps, trace_single
+from tidalign.kernels.runtime.workspace import END, RING, STATE, STEPS, TRAIL, reserve, reserve_ring
+from tidalign.kernels.wavefront.rows import extend, live, row1, row3, row5
 
 # NumPy scalars, because numba compiles a function anew for every plain constant it is called with.
 NO_BOUND = np.int64(1 << 60)
 """No upper bound of the penalty is known."""
-NO_PAUSE, NO_PENALTY = np.int64(-1), np.int64(-1)
+NO_PAUSE = np.int64(-1)
 NO = np.bool_(False)
 
 M, GAP_I1, GAP_D1, GAP_I2, GAP_D2 = (np.int64(state) for state in range(5))
 """States a sweep may begin and end in."""
 
-PAUSE = np.int64(192)
-"""A sweep that has not ended after so many steps stops for a narrow pass: its penalty bounds the pair's."""
-
-BAND = np.int64(32)
-"""Diagonals of the narrow pass on each side of those that join begin and end; one more for every 256 letters."""
-
 NULL_PAD = 4 * VECTOR_LANES
-"""Lanes kept NULL beside the outermost diagonals: reads reach one beyond them, blocks and guards VECTOR_LANES."""
+"""Lanes kept NULL beside the outermost diagonals: reads reach one beyond them, blocks VECTOR_LANES, guards a few times that."""
+
+TRIM_STEPS = np.int64(16)
+"""Steps from one trimming of the rows to the next."""
+
+shares_of = inline(shares)
 
 
 @inline
@@ -65,8 +64,15 @@ def clear(address, lanes, size, null):
         fill_null(address + lane * size, null)
 
 
+@inline
+def shut(row, beyond, before, null):
+    """Make a block of a row so many bytes behind its begin, and another so many before it, NULL."""
+    fill_null(row - before, null)
+    fill_null(row + beyond, null)
+
+
 @jit
-def sweep(work, q, n, t, m, model, free, begin, end, bound, band, pause, keep, null):
+def sweep(work, q, n, t, m, model, free, begin, end, bound, band, pause, counts, keep, null):
     """Find the smallest penalty, in units, of a path through the matrix of query [q, q + n) and target [t, t + m); -1 where it is above `pause`.
 
     Invariant: of each diagonal k = h - v of [low, high], row M[s] holds the furthest target position h that a path of penalty s comes to, its matches followed,
@@ -81,7 +87,8 @@ def sweep(work, q, n, t, m, model, free, begin, end, bound, band, pause, keep, n
     `model`: states, x, o1, e1, o2, e2 in units. `free`: letters that cost nothing at the query's begin and end and the target's (only with `begin` and
     `end` M). With another `end` than M no cell beyond the last one on its diagonal may be reached in that state at the same penalty: where two
     wavefronts met it is so. `bound`: an upper bound of the penalty, or NO_BOUND. `band`: only that many diagonals beside those that join begin and end (the
-    result is then an upper bound), or NO_BOUND. A call with the same arguments but for `bound` and `pause` goes on where one that returned -1 stopped.
+    result is then an upper bound), or NO_BOUND. `counts`: with a bound, missing words of the query (`count_missing`), or none. A call with the same
+    arguments but for `bound`, `counts` and `pause` goes on where one that returned -1 stopped.
     Leaves the diagonal of the end in work[END], and with `keep` the trail for `trace`.
     """
     apart()
@@ -105,6 +112,14 @@ def sweep(work, q, n, t, m, model, free, begin, end, bound, band, pause, keep, n
     ring_i2 = ring_d1 + stride * rows1
     ring_d2 = ring_i2 + stride * rows2
     back = min(x, e1)  # a single state keeps the row so many steps back
+    # Rows that were trimmed grow by a diagonal for every letter of a gap: what those they look at held before must not show there.
+    guards = (rows // gap + 2 + VECTOR_LANES - 1) // VECTOR_LANES
+    trim = len(counts) > 0 and guards < NULL_PAD // VECTOR_LANES
+    if not trim:
+        guards = np.int64(1)
+    prices = shares_of(x, ((o1 + e1, e1), (o2 + e2, e2) if states == 5 else (o1 + e1, e1)))
+    # Within the bound no path has a cell beside these diagonals at the penalties when they were found.
+    low_live, high_live, low_at, high_at = -n - 1, m + 1, 0, 0
 
     floor = -n
     ceiling = m
@@ -165,6 +180,15 @@ def sweep(work, q, n, t, m, model, free, begin, end, bound, band, pause, keep, n
                 break
         if found or s == pause:
             break
+        if trim and s % TRIM_STEPS == 0:
+            spare = PARTS * (bound - s + rows + prices[0])
+            every = rows + 2 * rows1 + 2 * rows2
+            edge = live(ring_m, every, stride, low - 1, 1, high + 1, n, goal, counts, prices, spare, null)
+            if edge > low:
+                low_live, low_at = edge, s
+            edge = live(ring_m, every, stride, high + 1, -1, low - 1, n, goal, counts, prices, spare, null)
+            if edge < high:
+                high_live, high_at = edge, s
 
         s += 1
         if s == low1:
@@ -187,6 +211,11 @@ def sweep(work, q, n, t, m, model, free, begin, end, bound, band, pause, keep, n
             left = (bound - s) // gap + 1
             low = max(low, goal - te - left)
             high = min(high, goal + qe + left)
+            if trim:
+                low = max(low, low_live - 1 - (s - low_at - 1) // gap)
+                high = min(high, high_live + 1 + (s - high_at - 1) // gap)
+                if low > high:
+                    break
         widest_low = min(widest_low, low)
         widest_high = max(widest_high, high)
         blocks = (high - low + VECTOR_LANES) // VECTOR_LANES
@@ -228,18 +257,16 @@ def sweep(work, q, n, t, m, model, free, begin, end, bound, band, pause, keep, n
         if bound != NO_BOUND or band != NO_BOUND:
             # Rows get narrower, or stop short of where a gap may lead: what a row held before must not show beside it.
             beyond = (high - low + 1) * size
-            fill_null(out_m - width, null)
-            fill_null(out_m + beyond, null)
-            if states > 1:
-                fill_null(out_i1 - width, null)
-                fill_null(out_i1 + beyond, null)
-                fill_null(out_d1 - width, null)
-                fill_null(out_d1 + beyond, null)
-                if states == 5:
-                    fill_null(out_i2 - width, null)
-                    fill_null(out_i2 + beyond, null)
-                    fill_null(out_d2 - width, null)
-                    fill_null(out_d2 + beyond, null)
+            for _ in range(guards):
+                shut(out_m, beyond, width, null)
+                if states > 1:
+                    shut(out_i1, beyond, width, null)
+                    shut(out_d1, beyond, width, null)
+                    if states == 5:
+                        shut(out_i2, beyond, width, null)
+                        shut(out_d2, beyond, width, null)
+                beyond += size * VECTOR_LANES
+                width += size * VECTOR_LANES
 
     if not found:
         saved = work[STATE : STATE + 14]
@@ -264,29 +291,3 @@ def sweep(work, q, n, t, m, model, free, begin, end, bound, band, pause, keep, n
         clear(ring_i2 + r * stride + at, lanes, size, null)
         clear(ring_d2 + r * stride + at, lanes, size, null)
     return s
-
-
-@jit
-def solve(work, spare, q, n, t, m, model, free, begin, end, bound, most, keep, null):
-    """Find the exact penalty in units of a pair whose letters are followed by sentinels; with `keep` its operations are appended to the CIGAR.
-
-    Arguments as in `sweep`. Returns the penalty, the diagonal of the begin (with `keep`; else 0) and that of the end. The penalty is -1 where it is above
-    `most`, with `keep` and no `bound`: then there is no more.
-    """
-    s = sweep(work, q, n, t, m, model, free, begin, end, bound, NO_BOUND, PAUSE if bound == NO_BOUND else NO_PAUSE, keep, null)
-    # The narrow pass costs what about `PAUSE` further steps cost: it pays where more than three quarters of them are still to come.
-    if s < 0 and 7 * work[STATE + 13] < 4 * (n + m):
-        bound = sweep(spare, q, n, t, m, model, free, begin, end, NO_BOUND, BAND + max(n, m) // 256, NO_PAUSE, NO, null)
-    if s < 0:
-        s = sweep(work, q, n, t, m, model, free, begin, end, bound, NO_BOUND, most if keep else NO_PAUSE, keep, null)
-    if s < 0:
-        work[STATE] = 0
-        empty_ring(work, 0)
-        shrink(work, TRAIL)
-        return NO_PENALTY, NO_PENALTY, NO_PENALTY
-    stop = work[END]
-    start = np.int64(0)
-    if keep:
-        single = model[0] == 1
-        start = trace_single(work, model, s, stop, min(m, n + stop), null) if single else trace_gaps(work, q, t, model, s, stop, end, null)
-    return s, start, stop

@@ -3,7 +3,7 @@
 #include "letters/bases.cuh"
 #include "wavefront/rows.cuh"
 
-// Set by the launcher, of kernels/wavefront/missing.py:
+// Set by the launcher, as `shares` in kernels/letters/words.py has them:
 //   WORD_LETTERS         letters of a word
 //   WAVEFRONT_MISSING    units that a missing word costs
 //   WAVEFRONT_INSERTED, _DELETED   64ths of a unit that each letter in a gap of the query, of the target, costs beside that

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tidalign.kernels.letters.words import PARTS, shares
 from tidalign.kernels.runtime import compiler
 from tidalign.kernels.scoring.penalties import Penalties
-from tidalign.kernels.wavefront.missing import PARTS, shares
 
 NARROW_DIAGONALS = 128
 """Diagonals of the first, narrow pass."""
@@ -55,8 +55,8 @@ class Model:
 
     @property
     def shares(self) -> tuple[int, int, int]:
-        """What a missing word costs at least, and a letter of a gap beside that (`missing.shares`)."""
-        return shares(self.mismatch, list(zip(self.open_extend, self.extend, strict=True)))
+        """What a missing word costs at least, and a letter of a gap beside that."""
+        return shares(self.mismatch, tuple(zip(self.open_extend, self.extend, strict=True)))
 
     @property
     def deepest(self) -> int:

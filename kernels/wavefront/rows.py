@@ -3,6 +3,7 @@
 
 import numpy as np
 
+from tidalign.kernels.letters.words import PARTS
 from tidalign.kernels.runtime.numba_cache import inline, jit
 from tidalign.kernels.runtime.vectors import (
     VECTOR_LANES,
@@ -107,3 +108,27 @@ def extend(row, low, high, q, t, null):
         follow(row, q, t, null)
         row += size
         q -= 1
+
+
+@jit
+def live(ring, rows, stride, k, way, stop, n, goal, counts, prices, spare, null):
+    """Find the first diagonal from `k` on, in steps of `way` up to `stop` (and if none, the one behind it), on which any row has a cell that can still lie on a
+    path within the bound: one from which what is missing in the query and the letters of gaps to the goal cost `spare` parts of a unit at most.
+
+    ring: address of diagonal 0 of the first of so many rows, `stride` bytes apart. counts, prices: as `count_missing` and `shares` have them.
+    """
+    apart()
+    size = lane_bytes(null)
+    word, inserted, deleted = prices
+    while (stop - k) * way >= 0:
+        h = np.int64(-1)
+        place = ring + k * size
+        for _ in range(rows):
+            h = max(h, load_lane(place, null))
+            place += stride
+        if h >= 0:
+            letters = (goal - k) * deleted if k < goal else (k - goal) * inserted
+            if PARTS * word * counts[max(min(h - k, n), 0)] + letters <= spare:
+                break
+        k += way
+    return k

@@ -8,7 +8,8 @@ from tidalign.kernels.letters.host import ASCII, encode_ascii
 from tidalign.kernels.pairwise.wavefront import gap_model
 from tidalign.kernels.runtime.workspace import CIGAR, CIGAR_COUNT, CIGAR_FIRST, LETTERS, copied, memory, reserve
 from tidalign.kernels.scoring.penalties import Penalties
-from tidalign.kernels.wavefront.host import NO_BOUND, NO_PAUSE, solve
+from tidalign.kernels.wavefront.host import NO_BOUND, NO_PAUSE
+from tidalign.kernels.wavefront.solve import solve
 
 FAR = 1 << 40
 
