@@ -1,15 +1,21 @@
-"""Begin and end states, as the parts of a long pair have them, against the full matrix."""
+"""Begin and end states, as the parts of a long pair have them, against the full matrix; and what missing words say of what is left."""
+
+import ctypes
+import re
 
 import numpy as np
 import pytest
 import simulate
 
 from tidalign.kernels.letters.host import ASCII, encode_ascii
+from tidalign.kernels.letters.words import PARTS, shares
+from tidalign.kernels.letters.words_host import count_missing
 from tidalign.kernels.pairwise.wavefront import gap_model
-from tidalign.kernels.runtime.workspace import CIGAR, CIGAR_COUNT, CIGAR_FIRST, LETTERS, copied, memory, reserve
+from tidalign.kernels.runtime.workspace import CIGAR, CIGAR_COUNT, CIGAR_FIRST, END, LETTERS, STEPS, copied, memory, reserve
 from tidalign.kernels.scoring.penalties import Penalties
-from tidalign.kernels.wavefront.host import NO_BOUND, NO_PAUSE
+from tidalign.kernels.wavefront.host import NO_BOUND, NO_PAUSE, M, sweep
 from tidalign.kernels.wavefront.solve import solve
+from tidalign.kernels.wavefront.trace import trace_gaps, trace_single
 
 FAR = 1 << 40
 
@@ -92,3 +98,92 @@ def test_states(penalties: Penalties) -> None:
                     assert sum(length for code, length in cigar if code != 2) == len(query)
                     assert sum(length for code, length in cigar if code != 1) == len(target)
                     assert cost(cigar, penalties, begin, end) == expected, (query, target, begin, end, cigar)
+
+
+def encoded(query: bytes, target: bytes, ambiguous: int = 0) -> tuple[int, int]:
+    """Write both sides to this thread's memory, for the kernels: their addresses."""
+    work = memory().work
+    reserve(work, LETTERS, 65536)
+    places = (int(work[LETTERS]), int(work[LETTERS]) + 32768)
+    for side, text in enumerate((query, target)):
+        encode_ascii(np.frombuffer(text, np.uint8), 0, len(text), ASCII[ambiguous, side], places[side])
+    return places
+
+
+def missing(query: bytes, target: bytes, ambiguous: int = 0) -> list[int] | None:
+    """Count the missing words from each letter on; None where they are not counted."""
+    q, t = encoded(query, target, ambiguous)
+    counts = np.full(len(query) + 2, -7, np.int32)
+    if not count_missing(q, np.int64(len(query)), t, np.int64(len(target)), counts):
+        return None
+    assert counts[-1] == -7
+    return [int(count) for count in counts[:-1]]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_missing_words_are_as_many_as_can_be(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    for kind in simulate.KINDS:
+        for query, target in (simulate.pair(random, int(random.integers(0, 400)), 0.1, kind), (b"", b"ACGT"), (b"ACGTACG", b""), (b"ACGTACGT", b"")):
+            query, target = (re.sub(b"[^ACGT]", b"A", side.upper()) for side in (query, target))
+            most = [0] * (len(query) + 9)
+            for v in range(len(query) - 8, -1, -1):
+                most[v] = max(most[v + 1], most[v + 8] + (query[v : v + 8] not in target))
+            assert missing(query, target) == most[: len(query) + 1]
+
+
+def test_letters_that_equal_every_other_miss_nothing() -> None:
+    query, target = b"ACGTACGTACCCCCCC", b"GGGGGGGGGGGG"
+    assert missing(query, target, 1) == [2] + [1] * 8 + [0] * 8
+    assert missing(b"ACGTACGNACCCCCCC", target, 1) == [1] * 9 + [0] * 8
+    assert missing(query, target + b"N", 1) is None
+    assert missing(query, target + b"N", 0) == missing(query, target, 1)
+
+
+@pytest.mark.parametrize(
+    "penalties",
+    [*Penalties.presets().values(), *map(Penalties.parse, ("linear:5,2", "affine:2,3,1", "affine:9,1,1", "affine:5,0,1", "affine2p:90,2,40,60,1"))],
+    ids=str,
+)
+def test_what_is_left_costs_no_less_than_missing_words_and_gaps_say(penalties: Penalties) -> None:
+    """From every cell of the matrix, in M and in every gap; and they say something."""
+    random, said = np.random.default_rng(5), 0
+    word, inserted, deleted = shares(penalties.mismatch, tuple((opening + extension, extension) for opening, extension in penalties.pieces))
+    pairs = [simulate.pair(random, 70, 0.15, kind) for kind in simulate.KINDS]
+    # One gap of two letters touches two words, one of ten three.
+    whole = simulate.sequence(random, 60)
+    pairs += [(whole[:30] + simulate.sequence(random, letters) + whole[30:], whole) for letters in (2, 2, 10)]
+    for query, target in pairs:
+        counts = missing(query, target)
+        assert counts is not None
+        for end in range(2 * len(penalties.pieces) + 1):
+            left = matrix(query[::-1], target[::-1], penalties, 0, end)
+            paid = penalties.pieces[(end - 1) // 2][0] if end else 0
+            for (i, j), costs in left.items():
+                least = word * counts[len(query) - i] + (deleted * (j - i) if j > i else inserted * (i - j)) / PARTS
+                assert least <= costs - paid + (word if end else 0)
+                said += least > 0.2 * costs
+    assert said > 10_000
+
+
+@pytest.mark.parametrize("model", ["affine:2,3,1", "affine2p:4,6,2,24,1", "edit"])
+def test_rows_are_trimmed(model: str) -> None:
+    """Half of the cells that the bound alone leaves, or fewer, and the same penalty and CIGAR."""
+    ((query, target),) = simulate.pairs(3, 1, 6000, 0.06)
+    penalties, work, cells, found = Penalties.parse(model), memory().work, [], []
+    q, t = encoded(query, target)
+    n, m, free = np.int64(len(query)), np.int64(len(target)), (np.int64(0),) * 4
+    counts = np.empty(n + 1, np.int32)
+    assert count_missing(q, n, t, m, counts)
+    bound = NO_BOUND
+    for each in (counts[:0], counts[:0], counts):
+        bound = sweep(work, q, n, t, m, gap_model(penalties), free, M, M, bound, NO_BOUND, NO_PAUSE, each, np.bool_(True), np.int16(-0x8000))
+        steps = np.frombuffer((ctypes.c_int64 * (3 * int(bound + 1))).from_address(int(work[STEPS])), np.int64).reshape(-1, 3)[1:]
+        cells.append(int((steps[:, 2] - steps[:, 1] + 1).sum()))
+        work[CIGAR_COUNT] = work[CIGAR_FIRST] = 0
+        if model == "edit":
+            trace_single(work, gap_model(penalties), bound, work[END], m, np.int16(-0x8000))
+        else:
+            trace_gaps(work, q, t, gap_model(penalties), bound, work[END], M, np.int16(-0x8000))
+        found.append((int(bound), copied(work, CIGAR, int(work[CIGAR_COUNT])).tolist()))
+    assert found[0] == found[1] == found[2] and cells[0] > cells[1] > 1.6 * cells[2]
