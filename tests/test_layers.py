@@ -56,8 +56,8 @@ FACES = {
 
 SHARED = {
     "runtime": {"lanes", "prefetch", "uncounted", "workspace"},
-    "letters": {"device", "host", "staging", "uploads"},
-    "wavefront": {"batch", "device", "device_edit", "device_pruned", "host", "limited", "model", "trace"},
+    "letters": {"device", "host", "staging", "uploads", "words_host"},
+    "wavefront": {"batch", "device", "device_edit", "device_pruned", "host", "model", "solve", "trace"},
     "bidirectional": {"device", "host"},
     "seed": {"sort"},
     "local": {"bars", "device.forms", "device.launches", "host"},
