@@ -28,6 +28,9 @@ ALIGNED, OUTGROWN, NO_ROOM, BOUNDED, OTHER_LETTERS, TOO_LONG, ABOVE = range(7)
 MATCH = 2
 """What a launch is told where letters other than ACGT equal every letter."""
 
+DEEP_SHARE = 2
+"""Where fewer blocks than so many fit a multiprocessor, rows of M that are read once more long after lie in memory."""
+
 SMALL = 1 << 28
 """Bytes of scratch that need no look at how much memory is free."""
 
@@ -176,18 +179,21 @@ class Batch:
         longest = self._longest if rows is None else max(int(lengths[rows].max()) for lengths in self._lengths)
         words = (min(longest, MAX_SHORT_LETTERS) // 16 + 5) // 4 * 4
         counts = words // 2 if settings.counted(ambiguous) else 0
-        row_bytes = 2 * model.rows * width
+        row_bytes, deep_bytes = 2 * model.rows * width, 0
+        if DEEP_SHARE * row_bytes > compiler.most_shared_bytes() and model.near_rows < model.rows and settings.heuristic is None:
+            row_bytes, deep_bytes = 2 * model.near_rows * width, 2 * (model.deepest + 1) * width
         count = self._count if rows is None else len(rows)
         threads_a_pair, pairs_a_block = self._team(width, row_bytes, count)
         shared = pairs_a_block * (((4 if ambiguous else 2) * words + counts + 4) * 4 + self._held_bytes())
         if shared + pairs_a_block * row_bytes <= compiler.most_shared_bytes():
             shared, row_bytes = shared + pairs_a_block * row_bytes, 0
-        function, resident = _compiled(cupy.cuda.runtime.getDevice(), settings, narrow, ambiguous, not row_bytes, threads_a_pair, pairs_a_block, shared)
+        told = ("NARROW", int(narrow)), ("AMBIGUOUS", ambiguous), ("SHARED", int(not row_bytes)), ("DEEP", int(deep_bytes > 0))
+        function, resident = _compiled(cupy.cuda.runtime.getDevice(), settings, told, threads_a_pair, pairs_a_block, shared)
         steps, direction_bytes = self._budget(width, longest, narrow, bound)
         steps, direction_bytes = (min(steps, model.most), direction_bytes) if settings.directions else (steps, 0)
         # Until the way back, runs have the words of the target, with a bit for each word there is or eight for each letter.
         run_words = max(2 * steps + 3, min(WORDS, 8 << longest.bit_length()) // 32 if counts else 0)
-        scratch = row_bytes + direction_bytes + 5 * (steps + 1) + 4 * run_words
+        scratch = row_bytes + deep_bytes + direction_bytes + 5 * (steps + 1) + 4 * run_words
         blocks = min(resident, -(-count // pairs_a_block))
         if blocks * pairs_a_block * scratch > SMALL:
             room = int(0.8 * (cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes()))
@@ -209,7 +215,7 @@ class Batch:
             cupy.zeros(1, np.int32),
             words,
             width,
-            cupy.empty(slots * row_bytes // 2, np.int16) if row_bytes else None,
+            *(cupy.empty(slots * size // 2, np.int16) if size else None for size in (row_bytes, deep_bytes)),
             cupy.empty(slots * direction_bytes, np.uint8),
             np.int64(direction_bytes),
             cupy.empty(slots * (steps + 1), np.int32),
@@ -272,27 +278,15 @@ class Batch:
 
 
 @cache
-def _compiled(
-    device: int, settings: CallSettings, narrow: bool, ambiguous: int, on_chip: bool, threads_a_pair: int, pairs_a_block: int, shared: int
-) -> tuple[Any, int]:
-    """Compile the kernel for the current device, which is `device`, and ask how many of its blocks run there at a time."""
+def _compiled(device: int, settings: CallSettings, told: tuple[tuple[str, int], ...], threads: int, pairs: int, shared: int) -> tuple[Any, int]:
+    """Compile the kernel for the current device, which is `device`, and ask how many of its blocks run there at a time. told: macros of the launch."""
     model = settings.model
-    macros = model.macros | {
-        "WAVEFRONT_THREADS": threads_a_pair,
-        "WAVEFRONT_PAIRS": pairs_a_block,
-        "WAVEFRONT_CIGAR": int(settings.directions),
-        "WAVEFRONT_FREE": int(settings.free),
-        "WAVEFRONT_NARROW": int(narrow),
-        "WAVEFRONT_AMBIGUOUS": ambiguous,
-        "WAVEFRONT_LIMITED": int(settings.limited),
-        "WAVEFRONT_SHARED": int(on_chip),
-        "WAVEFRONT_TRIM": TRIM_STEPS,
-        "WORD_LETTERS": LETTERS,
-        **dict(zip(("WAVEFRONT_MISSING", "WAVEFRONT_INSERTED", "WAVEFRONT_DELETED"), model.shares, strict=True)),
-    }
+    macros: dict[str, int] = {"THREADS": threads, "PAIRS": pairs, "CIGAR": int(settings.directions), "FREE": int(settings.free)}
+    macros |= {"LIMITED": int(settings.limited), "TRIM": TRIM_STEPS} | dict(told)
+    macros |= dict(zip(("MISSING", "INSERTED", "DELETED"), model.shares, strict=True))
     if settings.heuristic is not None:
-        kind, first, second, steps = settings.heuristic.cut()
-        macros |= {"WAVEFRONT_HEURISTIC": kind, "WAVEFRONT_FIRST": first, "WAVEFRONT_SECOND": second, "WAVEFRONT_STEPS": steps}
-        macros |= {"WAVEFRONT_EDIT": int(model.edit), "WAVEFRONT_UNIT": model.unit}
-    function = compiler.kernel("wavefront/wavefront.cu", "wavefront_align", macros, shared_bytes=shared)
-    return function, compiler.resident(function, threads_a_pair * pairs_a_block, shared)
+        macros |= dict(zip(("HEURISTIC", "FIRST", "SECOND", "STEPS"), settings.heuristic.cut(), strict=True))
+        macros |= {"EDIT": int(model.edit), "UNIT": model.unit}
+    named = model.macros | {"WORD_LETTERS": LETTERS} | {f"WAVEFRONT_{name}": value for name, value in macros.items()}
+    function = compiler.kernel("wavefront/wavefront.cu", "wavefront_align", named, shared_bytes=shared)
+    return function, compiler.resident(function, threads * pairs, shared)

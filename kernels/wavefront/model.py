@@ -68,6 +68,11 @@ class Model:
         """Rows of all states that a pair keeps."""
         return self.deepest + 1 + 2 * sum(extension + 1 for extension in self.extend[: self.pieces])
 
+    @property
+    def near_rows(self) -> int:
+        """Rows but for those of M that a gap of the second piece opens from."""
+        return self.rows - self.deepest + max(self.mismatch, self.open_extend[0])
+
     def reach(self, s: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Count the diagonals on either side at penalty s."""
         if self.pieces == 0:

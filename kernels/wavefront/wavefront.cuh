@@ -103,12 +103,13 @@ __device__ inline Outcome wavefront(const Pair& pair, Rows rows, const Scratch& 
   for (int k = first + thread; k <= last; k += WAVEFRONT_THREADS) {
     int h = pair.extend(k, max(k, 0));
     rows.at<Offset>(rows.m(0) + 2 * k) = h;
+    if (WAVEFRONT_DEEP) rows.deep[rows.deep_m(0) + k] = h;
     if (WAVEFRONT_FREE && k >= goal - ends.target_end && k <= goal + ends.query_end && h >= min(pair.target_length, pair.query_length + k)) found = min(found, k);
   }
-  int row = 0, row1 = 0, row2 = 0, lo = first, hi = last, missing = -1, room = NOWHERE;
+  int row = 0, row1 = 0, row2 = 0, deep = 0, lo = first, hi = last, missing = -1, room = NOWHERE;
   // No path within the bound has a cell beside these diagonals at the penalties when they were found; from then on they are one more for every gap's letter.
   int low_kept = -NOWHERE / 2, low_at = 0, high_kept = NOWHERE / 2, high_at = 0;
-  // A row is cleared where rows of this turn of the ring of M and the one before had cells. A narrow pass, whose rows never grow narrower, needs it nowhere.
+  // A row is cleared where rows of this turn of the longest ring of M and the one before had cells. A narrow pass, whose rows never grow narrower, needs it nowhere.
   Span turn = {first, last}, turn_before = turn;
   long long place = 0;
   for (int s = 0;;) {
@@ -138,6 +139,7 @@ __device__ inline Outcome wavefront(const Pair& pair, Rows rows, const Scratch& 
     row = row + 1 == M_ROWS ? 0 : row + 1;
     if (WAVEFRONT_PIECES >= 1) row1 = row1 + 1 == GAP1_ROWS ? 0 : row1 + 1;
     if (WAVEFRONT_PIECES == 2) row2 = row2 + 1 == GAP2_ROWS ? 0 : row2 + 1;
+    if (WAVEFRONT_DEEP) deep = deep + 1 == DEEP_ROWS ? 0 : deep + 1;
     const int w = reach(s);
     lo = max(first - w, floor), hi = min(last + w, ceiling);
     if (WAVEFRONT_NARROW) {
@@ -170,15 +172,16 @@ __device__ inline Outcome wavefront(const Pair& pair, Rows rows, const Scratch& 
     }
     Span stored = {lo, hi};
     if (!WAVEFRONT_NARROW) {
-      if (row == 0) turn_before = turn, turn = stored;
+      if ((WAVEFRONT_DEEP ? deep : row) == 0) turn_before = turn, turn = stored;
       turn = {min(turn.low, lo), max(turn.high, hi)};
       stored = {min(turn.low, turn_before.low), max(turn.high, turn_before.high)};
     }
     // Places of diagonal 0.
     const int from_x = held(rows.m(back(row, WAVEFRONT_X, M_ROWS))), from_o1 = held(rows.m(back(row, WAVEFRONT_OE1, M_ROWS)));
-    const int from_o2 = held(rows.m(back(row, WAVEFRONT_OE2, M_ROWS))), from_e1 = held(rows.gap1(back(row1, WAVEFRONT_E1, GAP1_ROWS)));
+    const int from_o2 = held(WAVEFRONT_DEEP ? rows.deep_m(back(deep, WAVEFRONT_OE2, DEEP_ROWS)) : rows.m(back(row, WAVEFRONT_OE2, M_ROWS))), from_e1 = held(rows.gap1(back(row1, WAVEFRONT_E1, GAP1_ROWS)));
     const int from_e2 = held(rows.gap2(back(row2, WAVEFRONT_E2, GAP2_ROWS)));
     const int to_m = held(rows.m(row)), to_gap1 = held(rows.gap1(row1)), to_gap2 = held(rows.gap2(row2));
+    const int to_deep = held(rows.deep_m(deep));
     unsigned char* directions = held(scratch.directions + place - lo);
     for (int k = held(stored.low + thread), stop = held(stored.high); k <= stop; k += WAVEFRONT_THREADS) {
       int h = NONE;
@@ -199,7 +202,8 @@ __device__ inline Outcome wavefront(const Pair& pair, Rows rows, const Scratch& 
         h = rows.load(from_x + 2 * k) + 1;
         int source = FROM_X;
         if (WAVEFRONT_PIECES == 2) {
-          const int i_open = rows.load(from_o2 + 2 * k + 2), d_open = rows.load(from_o2 + 2 * k - 2);
+          const int i_open = WAVEFRONT_DEEP ? (int)rows.deep[from_o2 + k + 1] : rows.load(from_o2 + 2 * k + 2);
+          const int d_open = WAVEFRONT_DEEP ? (int)rows.deep[from_o2 + k - 1] : rows.load(from_o2 + 2 * k - 2);
           const int i_extend = rows.load(from_e2 + 4 * k + 4), d_extend = rows.load(from_e2 + 4 * k - 2);
           i2 = max(i_open, i_extend);
           d2 = max(d_open, d_extend) + 1;
@@ -219,6 +223,7 @@ __device__ inline Outcome wavefront(const Pair& pair, Rows rows, const Scratch& 
         if (WAVEFRONT_FREE && k >= goal - ends.target_end && k <= goal + ends.query_end && h >= min(pair.target_length, pair.query_length + k)) found = min(found, k);
       }
       rows.at<Offset>(to_m + 2 * k) = h;
+      if (WAVEFRONT_DEEP) rows.deep[to_deep + k] = h;
       if (WAVEFRONT_PIECES >= 1) rows.at<unsigned>(to_gap1 + 4 * k) = gap1;
       if (WAVEFRONT_PIECES == 2) rows.at<unsigned>(to_gap2 + 4 * k) = gap2;
     }

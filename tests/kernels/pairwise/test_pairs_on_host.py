@@ -94,6 +94,17 @@ def test_rows_that_are_trimmed(model: str, monkeypatch: pytest.MonkeyPatch) -> N
     conformance.same(expected, found, model)
 
 
+@pytest.mark.parametrize("model", ["affine2p:4,6,2,24,1", "affine2p:3,5,4,9,1"])
+def test_rows_of_long_ago_in_memory(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "DEEP_SHARE", 10_000)
+    for ends_free in (None, (5, 0, 9, 30)):
+        both, penalties = sides(far(6)), Penalties.parse(model)
+        expected = wavefront.align(*both, penalties, ends_free=ends_free)
+        found = wavefront_device.align(*both, penalties, ends_free=ends_free)
+        assert found.by_host == 0
+        conformance.same(expected, found, model)
+
+
 @pytest.mark.parametrize("ends_free", [None, (5, 0, 9, 30)], ids=["global", "free"])
 @pytest.mark.parametrize("model", MODELS)
 def test_exact_host_rows(model: str, ends_free: tuple[int, int, int, int] | None) -> None:

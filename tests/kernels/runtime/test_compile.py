@@ -21,7 +21,7 @@ GPUS = (pytest.param("sm_80", marks=pytest.mark.slow), "sm_90", pytest.param("sm
 
 WAVEFRONT = {"THREADS": 32, "PAIRS": 4, "PIECES": 1, "X": 4, "E1": 2, "OE1": 8, "E2": 1, "OE2": 25}
 WAVEFRONT |= {"CIGAR": 1, "FREE": 0, "NARROW": 0, "AMBIGUOUS": 0, "LIMITED": 0}
-WAVEFRONT |= {"SHARED": 1, "TRIM": 8, "MISSING": 4, "INSERTED": 32, "DELETED": 64}
+WAVEFRONT |= {"SHARED": 1, "DEEP": 0, "TRIM": 8, "MISSING": 4, "INSERTED": 32, "DELETED": 64}
 EXTENSION = {"OPENED": 430, "EXTENDED": 30, "YDROP": 9400, "BIAS": 101, "TRIM": 1, "GENERAL": 0}
 
 
@@ -39,6 +39,7 @@ def wavefront_variants() -> Iterator[dict[str, object]]:
             {"CIGAR": 0, "LIMITED": 1, "FREE": 1},
             {"THREADS": 128, "PAIRS": 1, "FREE": 1},
             {"THREADS": 128, "PAIRS": 1, "SHARED": 0},
+            {"THREADS": 128, "PAIRS": 1, "DEEP": int(pieces == 2)},
         ):
             yield {f"WAVEFRONT_{name}": value for name, value in (WAVEFRONT | {"PIECES": pieces} | changed).items()} | word
         for kind, changed in enumerate(({}, {"CIGAR": 0}, {"FREE": 1, "AMBIGUOUS": 1}, {"AMBIGUOUS": 2}, {"FREE": 1, "CIGAR": 0}), 1):
