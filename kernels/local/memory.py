@@ -5,7 +5,7 @@ from typing import Any
 from tidalign.kernels.local.coding import Coding
 
 MAX_LETTERS = (1 << 28) - 1
-"""Of a side: what the length of an operation holds in its 28 bits."""
+"""Letters of a side at most: what the length of an operation holds in its 28 bits."""
 
 BLOCK_BYTES = 1 << 23
 """Direction bytes of a group of pairs that are made at once, where one row's are not more: they should stay in a core's cache."""

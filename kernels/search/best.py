@@ -9,17 +9,13 @@ from tidalign.kernels.letters.words import WORDS
 from tidalign.kernels.local import pairs
 from tidalign.kernels.local.bars import Bars, worth
 from tidalign.kernels.local.coding import Coded, Coding
-from tidalign.kernels.scoring.substitution import DNA
 from tidalign.kernels.search import words, words_host
 
 CALL_PAIRS = 1 << 14
 """Pairs that are scored in one call, about."""
 
 LIKE_PAIRS = 1 << 10
-"""The same where most are given up."""
-
-LIKELIEST = 32
-"""Pairs of a query that share most words, which go first; twice as many as are kept, if that is more."""
+"""Pairs in one call where most are given up."""
 
 WORDS_CELLS = 2e8
 """Cells of a query with the whole database (10 ms) from which on words are counted."""
@@ -90,7 +86,7 @@ def shared_words(strands: list[Coded], query: int, database: Coded) -> tuple[Int
 def left(strands: list[Coded], query: int, database: Coded, coding: Coding, *, top: int, least: int) -> tuple[float, int]:
     """Tell of one query, for a forecast, what part of the pairs `search` does not leave out by their words, and what score the last one kept has."""
     shared, alike = shared_words(strands, query, database)
-    likeliest = np.unique(np.argsort(-alike, axis=None)[: max(LIKELIEST, 2 * top)] % len(database))
+    likeliest = np.unique(np.argsort(-alike, axis=None)[: words.likeliest(top)] % len(database))
     hits = search([strand.at(np.array([query])) for strand in strands], database.at(likeliest), coding, top=top, least=least)
     bar = int(hits.score[-1]) if len(hits) == top else least
     return float((shared >= words.fewest(strands[0].lengths[[query]], np.array([bar]), coding)).mean()), bar
@@ -120,12 +116,12 @@ class _Search:
     def __init__(self, strands: list[Coded], database: Coded, coding: Coding, top: int, least: int, span: str) -> None:
         self.strands, self.database, self.coding, self.top, self.least, self.span = strands, database, coding, top, least, span
         self.worths = [worth(strand, coding) for strand in strands] if span == "local" else []
-        self.likeliest = max(LIKELIEST, 2 * top)
+        self.likeliest = words.likeliest(top)
 
     def counted(self) -> npt.NDArray[np.bool_]:
         """Tell for which queries to count words."""
         cells = self.strands[0].lengths * float(self.database.lengths.sum()) * len(self.strands)
-        possible = self.worths and self.coding.scoring.alphabet == DNA and 4 * self.likeliest <= len(self.database)
+        possible = words.possible(len(self.database), self.coding, self.top, self.span)
         return np.asarray((cells >= WORDS_CELLS) & bool(possible))
 
 

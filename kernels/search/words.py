@@ -5,8 +5,22 @@ import numpy.typing as npt
 
 from tidalign.kernels.letters.words import LETTERS, letter_costs
 from tidalign.kernels.local.coding import Coding
+from tidalign.kernels.scoring.substitution import DNA
+
+LIKELIEST = 32
+"""Sequences that share most words with a query go first, so many of them; twice as many as are kept, if that is more."""
 
 Integers = npt.NDArray[np.int64]
+
+
+def likeliest(top: int) -> int:
+    """Count the sequences that go first where `top` are kept."""
+    return max(LIKELIEST, 2 * top)
+
+
+def possible(sequences: int, coding: Coding, top: int, span: str) -> bool:
+    """Tell whether words of queries can leave out any of so many sequences."""
+    return span == "local" and coding.scoring.alphabet == DNA and 4 * likeliest(top) <= sequences
 
 
 def fewest(lengths: Integers, bars: Integers, coding: Coding) -> Integers:

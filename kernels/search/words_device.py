@@ -10,14 +10,10 @@ from tidalign.kernels.local.bars import Bars
 from tidalign.kernels.local.coding import Coding
 from tidalign.kernels.local.uploaded import Uploaded
 from tidalign.kernels.runtime import compiler
-from tidalign.kernels.scoring.substitution import DNA
 from tidalign.kernels.search import words
 from tidalign.kernels.search.rows_device import best_of_rows
 
 THREADS = 256
-
-LIKELIEST = 32
-"""Pairs of a query that share most words, which are scored first; twice as many as are kept, if that is more."""
 
 COUNT_CELLS = 5e10
 """Cells of a batch of queries (15 ms) from which on words are counted."""
@@ -31,7 +27,7 @@ PAIRS = 1 << 22
 
 def counted(sequences: int, cells: float, coding: Coding, top: int, span: str) -> bool:
     """Tell whether to count the words of queries that have so many cells with so many sequences."""
-    return span == "local" and coding.scoring.alphabet == DNA and cells >= COUNT_CELLS and 4 * max(LIKELIEST, 2 * top) <= sequences
+    return cells >= COUNT_CELLS and words.possible(sequences, coding, top, span)
 
 
 def likeliest_first(strands: list[Uploaded], database: Uploaded, coding: Coding, top: int, bars: Any, worths: list[Any], scores: Any) -> Any:
@@ -49,7 +45,7 @@ def likeliest_first(strands: list[Uploaded], database: Uploaded, coding: Coding,
         blocks = max(1, min(-(-count // THREADS), 16 * compiler.multiprocessors() // len(strand)))
         sides = (strand.codes, strand.starts, strand.lengths, database.codes, database.starts, database.lengths)
         compiler.launch(kernel, len(strand) * blocks, THREADS, *sides, count, blocks, number, several, shared, alike)
-    _, places, _ = best_of_rows(alike, max(LIKELIEST, 2 * top), -(1 << 31))
+    _, places, _ = best_of_rows(alike, words.likeliest(top), -(1 << 31))
     del alike
     likeliest = places.shape[1]
     found = _scored(strands, database, coding, cupy.repeat(cupy.arange(len(places)), likeliest), places.ravel(), bars, worths)

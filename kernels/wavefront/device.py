@@ -28,7 +28,7 @@ ALIGNED, OUTGROWN, NO_ROOM, BOUNDED, OTHER_LETTERS, TOO_LONG, ABOVE = range(7)
 MATCH = 2
 """What a launch is told where letters other than ACGT equal every letter."""
 
-DEEP_SHARE = 2
+DEEP_SHARE = 4
 """Where fewer blocks than so many fit a multiprocessor, rows of M that are read once more long after lie in memory."""
 
 SMALL = 1 << 28

@@ -18,7 +18,7 @@ from tidalign.kernels.local.coding import Coding
 from tidalign.kernels.local.device import extensions, forms, launches
 from tidalign.kernels.local.uploaded import uploaded
 from tidalign.kernels.scoring.substitution import Substitution
-from tidalign.kernels.search import best, best_device, words_device
+from tidalign.kernels.search import best, best_device, words, words_device
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(cuda_on_host.COMPILER is None, reason="no C++ compiler here")]
 
@@ -95,8 +95,9 @@ def test_hits_are_the_hosts(monkeypatch: pytest.MonkeyPatch, text: str, alphabet
 @pytest.mark.parametrize(("text", "top", "least"), [("match:2,mismatch:-3,gap:5,2", 3, 1), ("match:5,mismatch:-4,n:-2,gap:8,6", 1, 300)])
 def test_what_cannot_be_among_the_best(monkeypatch: pytest.MonkeyPatch, text: str, top: int, least: int, few: int) -> None:
     """Related sequences, pair by pair where words say which, and all with bars."""
-    for name, value in (("FEW", few), ("LIKELIEST", 4), ("counted", lambda *_: True)):
+    for name, value in (("FEW", few), ("counted", lambda *_: True)):
         monkeypatch.setattr(words_device, name, value)
+    monkeypatch.setattr(words, "LIKELIEST", 4)
     coding, (strands, targets) = Coding(Substitution.parse(text)), related(top, [700, 330, 40], 7)
     sides, database = [Sequences.from_strings(strand) for strand in strands], Sequences.from_strings(targets)
     expected = best.search([coding.coded(side, 0) for side in sides], coding.coded(database, 1), coding, top=top, least=least)

@@ -11,7 +11,7 @@ from tidalign.kernels.letters.sequences import Sequences
 from tidalign.kernels.local import lookups, pairs
 from tidalign.kernels.local.coding import Coding
 from tidalign.kernels.scoring.substitution import Substitution
-from tidalign.kernels.search import best
+from tidalign.kernels.search import best, words
 
 COMPLEMENT = str.maketrans("ACGTN", "TGCAN")
 
@@ -105,7 +105,7 @@ def test_what_shares_most_words_first(monkeypatch: pytest.MonkeyPatch, top: int,
     for module, name, value in (
         (best, "CALL_PAIRS", at_once),
         (best, "LIKE_PAIRS", 5),
-        (best, "LIKELIEST", likeliest),
+        (words, "LIKELIEST", likeliest),
         (best, "PROMISING", promising),
         (best, "WORDS_CELLS", 0),
         (pairs, "SHARED_PAIRS", 1),

@@ -63,10 +63,11 @@ def test_hits_are_the_hosts(monkeypatch: pytest.MonkeyPatch, text: str, alphabet
 def test_what_cannot_be_among_the_best(monkeypatch: pytest.MonkeyPatch, text: str, top: int, least: int, cells: float, few: int) -> None:
     """Queries of all lengths among whose sequences some are much alike: pair by pair where words say which, all with bars, and all without words."""
     from tidalign.kernels.local.uploaded import uploaded
-    from tidalign.kernels.search import best_device, words_device
+    from tidalign.kernels.search import best_device, words, words_device
 
-    for name, value in (("COUNT_CELLS", cells), ("FEW", few), ("PAIRS", 50), ("LIKELIEST", 4)):
+    for name, value in (("COUNT_CELLS", cells), ("FEW", few), ("PAIRS", 50)):
         monkeypatch.setattr(words_device, name, value)
+    monkeypatch.setattr(words, "LIKELIEST", 4)
     monkeypatch.setattr(words_device, "counted", lambda _sequences, found, *_: found >= cells)
     coding, (strands, targets) = Coding(Substitution.parse(text)), related(top, [1700, 900, 350, 120, 40], 12)
     sides, database = [Sequences.from_strings(strand) for strand in strands], Sequences.from_strings(targets)
