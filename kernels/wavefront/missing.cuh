@@ -11,6 +11,11 @@
 // What is missing in the query's letters from `letter` on, counted where 16 letters begin: those that begin at it or behind it.
 __device__ inline int missing_from(const unsigned* counts, int letter) { return ((const unsigned short*)counts)[(letter + 15) >> 4]; }
 
+// Units that letters of gaps in the query and in the target cost at least, beside missing words.
+__device__ inline int shares_of(int inserted, int deleted) {
+  return (int)(((long long)inserted * WAVEFRONT_INSERTED + (long long)deleted * WAVEFRONT_DELETED) / 64);
+}
+
 __device__ inline unsigned word_place(unsigned word, int places) { return word * 0x9e3779b1u >> (32 - places); }
 
 // All threads of a pair: counts[n / 32 + 2] for `missing_from`. seen: memory of 1 << places bits, for words of the target; where two fall on one place words
@@ -64,7 +69,8 @@ struct Span {
 // The first and the last diagonal, of those from low - 1 to high + 1, on which a path that ends with at most `bound` can have a cell at penalty s or up to
 // DEEPEST before; none: low above high. All threads of the pair; `found`: shared memory for two numbers.
 __device__ inline Span trimmed(const Pair& pair, const Rows& rows, const unsigned* counts, int s, int low, int high, int bound, int goal, int* found) {
-  const int lane = threadIdx.x % 32, warp = threadIdx.x % WAVEFRONT_THREADS / 32, most = 64 * (bound - s + DEEPEST + WAVEFRONT_MISSING);
+  const int lane = threadIdx.x % 32, warp = threadIdx.x % WAVEFRONT_THREADS / 32;
+  const int most = 64 * (min(bound - s, (1 << 25) - 4096) + DEEPEST + WAVEFRONT_MISSING);  // 31 bits, more than any cell asks for
   const auto live = [&](int k) {
     const int h = rows.furthest(k);
     if (h < 0) return false;

@@ -78,12 +78,12 @@ __device__ inline Outcome wavefront(const Pair& pair, Rows rows, const Scratch& 
     if (low - band > floor) {
       floor = low - band;
       exact_below = gap(first - floor + 1) + gap(goal_low - floor + 1);
-      outside = (first - floor + 1) * WAVEFRONT_INSERTED + (goal_low - floor + 1) * WAVEFRONT_DELETED;
+      outside = shares_of(first - floor + 1, goal_low - floor + 1);
     }
     if (high + band < ceiling) {
       ceiling = high + band;
       exact_below = min(exact_below, gap(ceiling + 1 - last) + gap(ceiling + 1 - goal_high));
-      outside = min(outside, (ceiling + 1 - last) * WAVEFRONT_DELETED + (ceiling + 1 - goal_high) * WAVEFRONT_INSERTED);
+      outside = min(outside, shares_of(ceiling + 1 - goal_high, ceiling + 1 - last));
     }
     rows.origin = floor - 1;
   } else {
@@ -109,7 +109,7 @@ __device__ inline Outcome wavefront(const Pair& pair, Rows rows, const Scratch& 
   int row = 0, row1 = 0, row2 = 0, deep = 0, lo = first, hi = last, missing = -1, room = NOWHERE;
   // No path within the bound has a cell beside these diagonals at the penalties when they were found; from then on they are one more for every gap's letter.
   int low_kept = -NOWHERE / 2, low_at = 0, high_kept = NOWHERE / 2, high_at = 0;
-  // A row is cleared where rows of this turn of the longest ring of M and the one before had cells. A narrow pass, whose rows never grow narrower, needs it nowhere.
+  // A row is cleared where rows of this turn of the longest ring of M and the one before had cells; in a narrow pass, whose rows never grow narrower, nowhere.
   Span turn = {first, last}, turn_before = turn;
   long long place = 0;
   for (int s = 0;;) {
@@ -127,7 +127,8 @@ __device__ inline Outcome wavefront(const Pair& pair, Rows rows, const Scratch& 
       if (found != NOWHERE) return {s < exact_below ? ALIGNED : BOUNDED, s, found, rows.offset(row, found)};
     } else {
       group_sync();
-      if (goal >= lo && goal <= hi && rows.offset(row, goal) >= pair.target_length) return {s < exact_below ? ALIGNED : BOUNDED, s, goal, pair.target_length, missing};
+      if (goal >= lo && goal <= hi && rows.offset(row, goal) >= pair.target_length)
+        return {s < exact_below ? ALIGNED : BOUNDED, s, goal, pair.target_length, missing};
     }
     if (WAVEFRONT_LIMITED && s >= bound) return {!WAVEFRONT_NARROW || bound < exact_below ? ABOVE : BOUNDED, bound, 0, 0, missing};
     if (COUNTED && !WAVEFRONT_NARROW && bound != NOWHERE && s % WAVEFRONT_TRIM == 0) {
@@ -146,7 +147,7 @@ __device__ inline Outcome wavefront(const Pair& pair, Rows rows, const Scratch& 
       if (COUNTED && s >= exact_below && missing < 0) {
         scratch.count(pair);
         missing = missing_from(scratch.counts, 0);
-        exact_below = max(exact_below, WAVEFRONT_MISSING * missing + outside / 64);
+        exact_below = max(exact_below, WAVEFRONT_MISSING * missing + outside);
       }
       // Past the scratch the penalty is still a bound.
       if (WAVEFRONT_CIGAR && (s > scratch.steps || place + hi - lo + 1 > scratch.direction_bytes)) room = min(room, s);
@@ -178,8 +179,8 @@ __device__ inline Outcome wavefront(const Pair& pair, Rows rows, const Scratch& 
     }
     // Places of diagonal 0.
     const int from_x = held(rows.m(back(row, WAVEFRONT_X, M_ROWS))), from_o1 = held(rows.m(back(row, WAVEFRONT_OE1, M_ROWS)));
-    const int from_o2 = held(WAVEFRONT_DEEP ? rows.deep_m(back(deep, WAVEFRONT_OE2, DEEP_ROWS)) : rows.m(back(row, WAVEFRONT_OE2, M_ROWS))), from_e1 = held(rows.gap1(back(row1, WAVEFRONT_E1, GAP1_ROWS)));
-    const int from_e2 = held(rows.gap2(back(row2, WAVEFRONT_E2, GAP2_ROWS)));
+    const int from_o2 = held(WAVEFRONT_DEEP ? rows.deep_m(back(deep, WAVEFRONT_OE2, DEEP_ROWS)) : rows.m(back(row, WAVEFRONT_OE2, M_ROWS)));
+    const int from_e1 = held(rows.gap1(back(row1, WAVEFRONT_E1, GAP1_ROWS))), from_e2 = held(rows.gap2(back(row2, WAVEFRONT_E2, GAP2_ROWS)));
     const int to_m = held(rows.m(row)), to_gap1 = held(rows.gap1(row1)), to_gap2 = held(rows.gap2(row2));
     const int to_deep = held(rows.deep_m(deep));
     unsigned char* directions = held(scratch.directions + place - lo);
