@@ -13,7 +13,7 @@ from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.errors import DeviceLimit
 from tidalign.kernels.runtime.lanes import MAX_LANES, Lane, Steps
 from tidalign.kernels.scoring.heuristic import Heuristic
-from tidalign.kernels.wavefront.model import NARROW_DIAGONALS, TRIM_STEPS, WIDTHS, Model, by_width, team
+from tidalign.kernels.wavefront.model import NARROW_DIAGONALS, TRIM_STEPS, WIDTHS, Model, team
 
 SHORT_RUNS = 4095
 """Letters of the longer side whose runs fit 16 bits, length << 4 | code."""
@@ -26,10 +26,10 @@ NOWHERE = 0x7FFFFFFF
 ALIGNED, OUTGROWN, NO_ROOM, BOUNDED, OTHER_LETTERS, TOO_LONG, ABOVE = range(7)
 
 MATCH = 2
-"""Tells a launch that letters other than ACGT equal every letter."""
+"""What a launch is told where letters other than ACGT equal every letter."""
 
 DEEP_SHARE = 4
-"""Puts rows of M that are read once more long after in memory, where fewer blocks than so many would fit a multiprocessor with them."""
+"""Where fewer blocks than so many fit a multiprocessor, rows of M that are read once more long after lie in memory."""
 
 SMALL = 1 << 28
 """Bytes of scratch that need no look at how much memory is free."""
@@ -116,8 +116,8 @@ class Batch:
                 # A narrow pass of rows wide enough for sides that are far apart in length.
                 rows = np.flatnonzero(among & (self._outcome == OUTGROWN))
                 apart = abs(self._lengths[0][rows] - self._lengths[1][rows]) + ends + NARROW_DIAGONALS
-                for width, due in by_width(apart):
-                    yield from self._run(width, rows[due], ambiguous, narrow=True)
+                for smaller, width in zip((NARROW_DIAGONALS, *WIDTHS), WIDTHS, strict=False):
+                    yield from self._run(width, rows[(smaller < apart) & (apart <= width)], ambiguous, narrow=True)
                 rows = np.flatnonzero(among & (self._outcome == BOUNDED))
                 if len(rows):
                     bound, missing = (column[rows].astype(np.int64) for column in (yield from self._lane.fetch(self._bound, self._missing)))
@@ -133,8 +133,10 @@ class Batch:
 
     def _run_bounded(self, rows: npt.NDArray[np.int64], bound: npt.NDArray[np.int64], needed: npt.NDArray[np.int64], ambiguous: int) -> Steps[None]:
         """Launch for pairs whose penalties are at most these, the dearest first, each with as many diagonals as it needs."""
-        for width, due in by_width(needed):
-            yield from self._run(min(width, int(needed[due].max()) + 31 & -32), rows[due], ambiguous, bound=int(bound[due][0]))
+        for smaller, width in zip((0, *WIDTHS), WIDTHS, strict=False):
+            due = (smaller < needed) & (needed <= width)
+            if due.any():
+                yield from self._run(min(width, int(needed[due].max()) + 31 & -32), rows[due], ambiguous, bound=int(bound[due][0]))
 
     def _run(self, width: int, rows: npt.NDArray[np.int64] | None, ambiguous: int, *, narrow: bool = False, bound: int | None = None) -> Steps[None]:
         """Launch until no row lacks room for its CIGAR, and see which are aligned. `rows` None: all."""

@@ -1,6 +1,5 @@
 """Say what a gap model means for the shape of a launch: rows, widths and memory."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,14 +48,14 @@ class Model:
 
     @property
     def macros(self) -> dict[str, int]:
-        """Macros that tell kernels of the model."""
+        """What kernels are told of the model."""
         (e1, e2), (oe1, oe2) = self.extend, self.open_extend
         told = {"PIECES": self.pieces, "X": self.mismatch, "E1": e1, "OE1": oe1, "E2": e2, "OE2": oe2}
         return {f"WAVEFRONT_{name}": value for name, value in told.items()}
 
     @property
     def shares(self) -> tuple[int, int, int]:
-        """Units that a missing word costs at least, and parts of one that letters of gaps cost beside that."""
+        """What a missing word costs at least, and a letter of a gap beside that."""
         return shares(self.mismatch, tuple(zip(self.open_extend, self.extend, strict=True)))
 
     @property
@@ -115,14 +114,6 @@ class Model:
         """Compute (largest penalty, direction bytes) of a pair of a penalty of at most `bound`, `free` letters in all at free ends: rows of a width, half full
         on average."""
         return bound, (bound + 2) * (min(int(self.width(np.array(bound))), width) // 2 + 2 + free)
-
-
-def by_width(needed: npt.NDArray[np.int64]) -> Iterator[tuple[int, npt.NDArray[np.bool_]]]:
-    """Group pairs by the least of WIDTHS that has as many diagonals as each needs, and leave out those that need more than all."""
-    for smaller, width in zip((0, *WIDTHS), WIDTHS, strict=False):
-        due = (smaller < needed) & (needed <= width)
-        if due.any():
-            yield width, due
 
 
 def team(width: int, row_bytes: int, count: int) -> tuple[int, int]:
