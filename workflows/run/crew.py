@@ -1,11 +1,9 @@
 """Whoever does a run's tasks: this process, until workers are hired; and the run directory, held meanwhile."""
 
 import logging
-import platform
 import signal
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
@@ -120,8 +118,8 @@ class Crew:
             self._trials.pace(self._speeds)
             for worker, trouble in refused.items():
                 logging.getLogger("tidalign").warning("worker %s %s; it is not used", worker, trouble)
-        self.size = self._workers.hired()
-        self.hosts = dict(Counter(map(str, self.everywhere(platform.node).values())))
+        self.hosts = self._trials.hosts(self._stop)
+        self.size = sum(self.hosts.values())
         rundir.journal(self.directory, "hired", workers=self.size)
         if not self.size:
             raise ClusterLost("every worker left before it had begun; run the same command again to resume, with workers running")

@@ -3,6 +3,7 @@
 import os
 import platform
 import secrets
+import time
 from collections import Counter
 from collections.abc import Collection, Mapping
 from importlib import import_module
@@ -11,12 +12,16 @@ from typing import TYPE_CHECKING
 
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import usable
+from tidalign.cluster.stop import Stop
 from tidalign.pipeline.store import rundir
 from tidalign.workflows.run.busy import held
 from tidalign.workflows.run.devices import gpu_trouble
 
 if TYPE_CHECKING:
     from tidalign.cluster.start import Workers
+
+FIRST_SECONDS = 60.0
+"""Seconds in which one of the workers that came has to answer."""
 
 
 class Trials:
@@ -43,6 +48,17 @@ class Trials:
             path.unlink()
         found = {worker: seen[worker] for worker in workers if not isinstance(seen.get(worker, OSError()), OSError)}
         return {worker: trouble if trouble is None else str(trouble) for worker, trouble in found.items()}
+
+    def hosts(self, stop: Stop) -> dict[str, int]:
+        """Count the workers that answer on each host, once there is one, within `FIRST_SECONDS`: those that have died since they came are started again."""
+        until = time.monotonic() + FIRST_SECONDS
+        while True:
+            self._workers.hired()
+            answers, refused = self._workers.answers(platform.node), self._workers.refused()
+            hosts = Counter(host for worker, host in answers.items() if isinstance(host, str) and worker not in refused)
+            if hosts or stop.number is not None or time.monotonic() >= until:
+                return dict(hosts)
+            time.sleep(0.1)
 
     def gpus(self, workers: Collection[str]) -> dict[str, str | None]:
         """Find what keeps each worker from its GPU, or that its host has enough without it, or None. One without a GPU is for the cores."""

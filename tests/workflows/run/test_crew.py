@@ -14,6 +14,7 @@ from tidalign.cluster import start
 from tidalign.cluster.errors import ClusterLost, NoWorkers
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Queue, Task
+from tidalign.workflows.run import trials
 from tidalign.workflows.run.crew import Crew, Repeated
 from tidalign.workflows.run.trials import Trials
 
@@ -147,8 +148,30 @@ def test_workers_that_leave_before_they_begin(staying: list[str], tmp_path: Path
         mine.hire()
         assert mine.size == len(staying)
     else:
+        monkeypatch.setattr(trials, "FIRST_SECONDS", 0.3)
         with pytest.raises(ClusterLost, match="every worker left"):
             mine.hire()
+    mine.dismiss()
+
+
+def test_all_workers_die_as_they_come_and_start_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the process that workers are forked from was killed."""
+    asked = 0
+
+    class Restarting(Two):
+        def live(self) -> dict[str, int]:
+            nonlocal asked
+            asked += 1
+            return super().live() if asked > 9 else {}
+
+    @contextmanager
+    def started(*_: Any) -> Iterator[Restarting]:
+        yield Restarting()
+
+    monkeypatch.setattr(start, "start", started)
+    mine = crew(tmp_path)
+    mine.hire()
+    assert mine.size == 2 and sum(mine.hosts.values()) == 2
     mine.dismiss()
 
 
