@@ -71,6 +71,9 @@ def _write(files: tuple[Path, Path], count: int, length: int, error: float) -> N
             targets.write(b">%d\n%s\n" % (number, simulate.mutate(random, query, error)))
 
 
+WORKERS = (0, 1, 2)
+"""How many each set is run with; 0: by threads of the command, as one of these sizes is without --workers."""
+
 PATIENCE = 5.0
 """Seconds that a run waits for the machine to do nothing else, at most."""
 
@@ -120,10 +123,10 @@ def main() -> None:
             line = [sys.executable, "-P", "-m", "tidalign.workflows", "estimate", "--json", *words, "-o", f"{folder}/out", "--device", "cpu"]
             began = time.perf_counter()
             said = json.loads(subprocess.run(line, check=True, capture_output=True, text=True).stdout)
-            found[name] = {"estimate": said, "seconds_of_estimate": round(time.perf_counter() - began, 2), "taken": {"1": [], "2": []}}
+            found[name] = {"estimate": said, "seconds_of_estimate": round(time.perf_counter() - began, 2), "taken": {str(workers): [] for workers in WORKERS}}
         for _ in range(args.times):
             for name, words in chosen.items():
-                for workers in (1, 2):
+                for workers in WORKERS:
                     found[name]["taken"][str(workers)].append(once(words, Path(folder), workers))
     least = min(each["cpu"] for each in empty)
     for name, each in found.items():
@@ -132,8 +135,9 @@ def main() -> None:
         each["off"] = {workers: round(each["estimate"]["seconds"]["workers"][workers] / seconds, 3) for workers, seconds in taken.items()}
         each["off_in_cpu_seconds"] = round(sum(each["estimate"]["core_seconds"].values()) / cpu, 3)
         idle = [run["idle"] for runs in each["taken"].values() for run in runs]
+        seconds = " ".join(f"{each:6.2f}" for each in taken.values())
         print(
-            f"{name:32} taken {taken['1']:6.2f} {taken['2']:6.2f} s, CPU {cpu:6.2f} s; predicted / taken {each['off']}, of CPU {each['off_in_cpu_seconds']}; "
+            f"{name:32} taken {seconds} s, CPU {cpu:6.2f} s; predicted / taken {each['off']}, of CPU {each['off_in_cpu_seconds']}; "
             f"idle before {sum(idle)} of {len(idle)} runs, estimate took {each['seconds_of_estimate']} s"
         )
     record.write(args.out, {"empty": empty, "sets": found})

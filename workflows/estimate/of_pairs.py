@@ -27,7 +27,7 @@ def forecast(source: PairSource, parameters: Any, *, text: bool = False, letters
     core, begin = of_core(), head(source, parameters.ambiguous, plain=parameters.plain)
     weights = work(aligner_of(parameters), begin.chunk)
     at, stands_for = places(weights, SAMPLE_SECONDS / UNIT_SECONDS)
-    amount = sampled(parameters, begin.chunk.take(at), stands_for * begin.scale) if len(at) else PairWork({})
+    amount, pace = sampled(parameters, begin.chunk.take(at), stands_for * begin.scale, core) if len(at) else (PairWork({}), 1.0)
     bases, steps = begin.letters * begin.scale, amount.total("step")
     write = core.of("write", {"row": begin.pairs, "step": steps})
     packed = any(each.compression != "none" for each in source.inputs)
@@ -39,7 +39,7 @@ def forecast(source: PairSource, parameters: Any, *, text: bool = False, letters
         what={"pairs": begin.pairs, "letters": bases, "cells": amount.total("cell")},
         read=core.of("read", {"pair": begin.pairs, "byte": begin.text, "run": 1.0}) + core.of("unpack", {"byte": begin.text * packed}),
         readers=int(bases / BLOCK_BASES) + 1 if source.has_ranges else 1,
-        tasks=_chunks(begin, weights, (amount.seconds(core) or 0.0) + write),
+        tasks=_chunks(begin, weights, (amount.seconds(core) or 0.0) * pace + write),
         gpu=known,
         host=write,
         export=lines / EXPORTED if text else 0.0,

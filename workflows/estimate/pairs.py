@@ -1,5 +1,6 @@
 """Estimate a run over pairs: what there is of it, by kind of work, from lengths and the errors of a sample, whatever the device."""
 
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -27,6 +28,9 @@ MIN_SAMPLE, MAX_SAMPLE = 8, 512
 
 PREFIX_LETTERS = 10_000
 """Letters of each side of a sampled pair that are looked at: of longer pairs the errors of their begin are taken for those of all."""
+
+CLOCK_SECONDS = 0.005
+"""Seconds that the time of a sample may be wrong by."""
 
 Numbers = npt.NDArray[np.float64]
 
@@ -87,8 +91,9 @@ def _summed(terms: dict[str, Numbers], weights: Numbers) -> Counter[str]:
     return Counter({term: float((values * weights).sum()) for term, values in terms.items()})
 
 
-def sampled(parameters: Any, rows: Any, weights: Numbers) -> PairWork:
-    """Count the work of pairs of which `rows` (`schema.CHUNK`) are a sample, each standing for so many: aligned here, without CIGARs, for their errors.
+def sampled(parameters: Any, rows: Any, weights: Numbers, core: Rates) -> tuple[PairWork, float]:
+    """Count the work of pairs of which `rows` (`schema.CHUNK`) are a sample, each standing for so many: aligned here, without CIGARs, for their errors; and
+    tell how many times as long they took as the rates of a core say.
 
     With both strands a pair is two alignments without a CIGAR, one of them as a rule of unrelated letters, and one with it.
     """
@@ -97,29 +102,52 @@ def sampled(parameters: Any, rows: Any, weights: Numbers) -> PairWork:
     both = parameters.strand == "both"
     if parameters.scored:
         once = counted(parameters, query, target, None, weights)
-        return PairWork.sum([once, counted(bare, query, target, None, 2 * weights)]) if both else once
-    sides = tuple(packed(rows, side) for side in ("query", "target"))
-    plus = _penalties(bare, *sides)
+        return PairWork.sum([once, counted(bare, query, target, None, 2 * weights)]) if both else once, 1.0
+    sides, sample = tuple(packed(rows, side) for side in ("query", "target")), _Sample(bare, core)
+    plus = sample.penalties(*sides)
     if not both:
-        return counted(parameters, query, target, plus, weights)
-    minus = _penalties(bare, reverse_complement(sides[0]), sides[1])
+        return counted(parameters, query, target, plus, weights), sample.pace
+    minus = sample.penalties(reverse_complement(sides[0]), sides[1])
     tried = [counted(bare, query, target, each, weights) for each in (plus, minus)]
-    return PairWork.sum([*tried, counted(parameters, query, target, np.minimum(plus, minus), weights)])
+    return PairWork.sum([*tried, counted(parameters, query, target, np.minimum(plus, minus), weights)]), sample.pace
 
 
-def _penalties(parameters: Any, query: Any, target: Any) -> Numbers:
-    """Find the penalty of each pair; of one over `PREFIX_LETTERS` by that of its begin, whose ends are free as far as one side may be ahead of the other."""
-    longer = np.maximum(query.lengths, target.lengths)
-    long = longer > PREFIX_LETTERS
-    align = aligner_of(parameters).on(CPU).align
-    found = np.zeros(len(longer))
-    for chosen, ends, most in ((~long, parameters.ends_free, None), (long, (0, PREFIX_LETTERS // 20, 0, PREFIX_LETTERS // 20), PREFIX_LETTERS)):
-        at = np.flatnonzero(chosen)
-        if len(at):
-            found[at] = align(_begins(query, at, most), _begins(target, at, most), replace(parameters, ends_free=ends)).penalty * (
-                longer[at] / most if most else 1
-            )
-    return found
+class _Sample:
+    """Aligns sampled pairs for their penalties, and learns how fast this core is at pairs of their kind: errors that stand together take less than the same
+    errors apart, and the rates may be of another core."""
+
+    def __init__(self, parameters: Any, core: Rates) -> None:
+        self._parameters, self._core = parameters, core
+        self._align = aligner_of(parameters).on(CPU).align
+        self._taken = self._expected = 0.0
+
+    @property
+    def pace(self) -> float:
+        """Tell how many times as long the alignments took as the rates say; near 1 where they took no longer than a clock's error."""
+        return (self._taken + CLOCK_SECONDS) / (self._expected + CLOCK_SECONDS)
+
+    def penalties(self, query: Any, target: Any) -> Numbers:
+        """Find the penalty of each pair; of one over `PREFIX_LETTERS` by that of its begin, whose ends are free as far as a side may be ahead of the other."""
+        longer = np.maximum(query.lengths, target.lengths)
+        long = longer > PREFIX_LETTERS
+        found = np.zeros(len(longer))
+        for chosen, ends, most in ((~long, self._parameters.ends_free, None), (long, (0, PREFIX_LETTERS // 20, 0, PREFIX_LETTERS // 20), PREFIX_LETTERS)):
+            at = np.flatnonzero(chosen)
+            if len(at):
+                parameters = replace(self._parameters, ends_free=ends)
+                found[at] = self._align(_begins(query, at, most), _begins(target, at, most), parameters).penalty * (longer[at] / most if most else 1)
+        self._time(query, target, np.flatnonzero(~long)[::2], found)
+        return found
+
+    def _time(self, query: Any, target: Any, at: npt.NDArray[np.int64], penalties: Numbers) -> None:
+        """Align some pairs once more, now that their kernels are loaded."""
+        query, target = _begins(query, at, None), _begins(target, at, None)
+        work = counted(self._parameters, query.lengths.astype(np.float64), target.lengths.astype(np.float64), penalties[at], np.ones(len(at)))
+        if expected := work.seconds(self._core):
+            began = time.thread_time()
+            self._align(query, target, self._parameters)
+            self._taken += time.thread_time() - began
+            self._expected += expected
 
 
 def _begins(side: Any, at: npt.NDArray[np.int64], most: int | None) -> Any:

@@ -69,7 +69,7 @@ def rows(parts: list[Segments]) -> list[tuple[int, ...]]:
     return list(zip(*(getattr(found, name).tolist() for name in ("target", "query", "length", "score")), strict=True))
 
 
-PAIRS = {"related": lambda: related(np.random.default_rng(5), 4000), "one slot": lambda: sharing_a_record(True)}
+PAIRS = {"related": lambda: related(np.random.default_rng(5), 1500), "one slot": lambda: sharing_a_record(True)}
 
 
 @pytest.mark.usefixtures("kernels")

