@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil
+from math import ceil, inf
 from typing import Any
 
 from tidalign.cluster.stop import Stop
@@ -45,7 +45,7 @@ class Alignment(Tracker[RowRange]):
         self._share: dict[str, tuple[int, int]] = {}
         self._waiting: list[RowRange] = []
         self._rows, self.rejectable = 0, 100
-        self.finest = float("inf")
+        self.finest = inf
         """Estimated seconds of what is cut no further, where a block is to keep several threads busy."""
         self.expected: int | None = 0
         """Pairs that there will be; None while nobody knows."""
@@ -163,8 +163,8 @@ class Alignment(Tracker[RowRange]):
         return [*groups, *super().grouped(alone)]
 
 
-FINEST_SECONDS = 0.2
-"""Estimated seconds of a task where this process does all of the work, with a thread for each core."""
+FINEST_SECONDS, FINEST_SHARE = 0.2, 8
+"""Estimated seconds of a task where this process does all of the work, at least, and how many of a block a thread gets, at most: each writes a part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +236,7 @@ class Reading(Repeated):
         if record := read_block_record(self._crew.directory, block.id):
             return self._read(record)
         # First: what is wrong with the input is told early, and who is free reads or aligns all the same.
-        return [Task(f"partition-{block.id}", partition_block, (self._crew.directory, self._source, block), float("inf"), kind="read")]
+        return [Task(f"partition-{block.id}", partition_block, (self._crew.directory, self._source, block), inf, kind="read")]
 
     def _streamed(self, read: tuple[PairBlock, Any] | None) -> Iterable[Task]:
         """Write what was read before, and read more only beside that."""
@@ -258,12 +258,12 @@ class Reading(Repeated):
         """Hire workers where much is to be aligned: as much a byte as of what was read, or, of an input that is read in sequence, what was read."""
         if self._settled or not self._aligned:
             return
-        self._estimated += sum(chunk["work"] for chunk in record["chunks"]) * SECONDS_PER_WORK
+        self._estimated += (seconds := sum(chunk["work"] for chunk in record["chunks"]) * SECONDS_PER_WORK)
         self._share += self._blocks.share(PairBlock.from_json(record)) if self._blocks else 1.0
         on_gpu = self._aligned.tracker.device.takes_gpu
         if self._estimated > (self._aligned.much or 0.0) * min(1.0, self._share):
             self._crew.begin_to_hire(working=on_gpu)
-        self._aligned.tracker.finest = float("inf") if on_gpu or self._crew.hiring else FINEST_SECONDS
+        self._aligned.tracker.finest = inf if on_gpu or self._crew.hiring else max(FINEST_SECONDS, seconds / (FINEST_SHARE * self._crew.threads))
         # With a GPU work begins whatever will be, so longer pairs that follow may still be worth workers.
         self._settled = self._crew.hiring or (self._blocks is not None and not on_gpu)
 
@@ -287,7 +287,7 @@ class Reading(Repeated):
         if not self._aligned or bits <= self._asked:
             return []
         self._asked = bits
-        return [Task(f"prepare-{bits}", self._aligned.prepare, (longest,), float("inf"), kind="here")]
+        return [Task(f"prepare-{bits}", self._aligned.prepare, (longest,), inf, kind="here")]
 
     def died(self, task: Task, killed: bool) -> Iterable[Task]:
         return self._aligned.tracker.died(task, killed) if task.kind == "work" and self._aligned else super().died(task, killed)
