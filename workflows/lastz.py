@@ -6,6 +6,7 @@ LAV unless `--format` is, the query comes from standard input where none is name
 
 import os
 import re
+import stat
 import sys
 
 from tidalign.workflows.__main__ import end, heed
@@ -25,16 +26,43 @@ usage: tidalign-lastz target [query] [options]
 def translated(words: list[str]) -> tuple[list[str], str | None]:
     """Give the words of `tidalign genome` for LASTZ's, and the file that output goes to; None: standard output."""
     output, kept = None, []
-    for word in words:
-        if word.startswith("--output="):
+    for word in _included(words):
+        if word.startswith(("--output=", "--out=")):
             output = word.partition("=")[2]
         else:
             kept.append(word)
     if "--self" not in kept and sum(not OPTION.match(word) for word in kept) == 1:
         kept.insert(next(i for i, word in enumerate(kept) if not OPTION.match(word)) + 1, "/dev/stdin")
-    if not any(word.startswith("--format=") for word in kept):
-        kept.append("--format=lav")
-    return ["genome", *kept, "-o", "-", "--quiet"], output
+    return ["genome", "--format=lav", *kept, "-o", "-", "--quiet"], output  # a format that is among the others comes later, and is taken
+
+
+def _included(words: list[str]) -> list[str]:
+    """Put the words of files of options (`--include=FILE`) in their places: a file to write, or to read, may be among them. One that cannot be read stays."""
+    found = []
+    for word in words:
+        try:
+            if word.startswith("--include="):
+                with open(word.partition("=")[2]) as file:  # noqa: PTH123 pathlib takes as long as Python's own start
+                    found += file.read().split()
+                continue
+        except (OSError, UnicodeDecodeError):
+            pass
+        found.append(word)
+    return found
+
+
+def _read_too(output: str, words: list[str]) -> str | None:
+    """Find the word that names a file which is the output, too, or the file of a sequence in it (`genome.2bit/chr1`)."""
+    for word in words:
+        path = (word.partition("=")[2] if OPTION.match(word) else word).partition("[")[0]
+        for each in (path, path.rpartition("/")[0]):
+            try:
+                known = os.stat(output), os.stat(each)  # noqa: PTH116
+            except OSError:
+                continue
+            if stat.S_ISREG(known[0].st_mode) and os.path.samestat(*known):
+                return word
+    return None
 
 
 def status_of(status: int) -> int:
@@ -53,6 +81,9 @@ def main() -> int:
         return 1
     sys.argv[1:], output = translated(words)
     if output is not None:
+        if read := _read_too(output, sys.argv[1:]):
+            sys.stderr.write(f"tidalign-lastz: {output}: expected another name than those of what is read ({read}); choose one\n")
+            return 1
         try:
             opened = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
         except OSError as error:

@@ -18,11 +18,14 @@ def called(*words: str, cwd: Path | None = None, **options: Any) -> "subprocess.
 @pytest.mark.parametrize(
     ("words", "found"),
     [
-        (["t.fa", "q.fa"], (["genome", "t.fa", "q.fa", "--format=lav", "-o", "-", "--quiet"], None)),
-        (["t.fa[multiple]", "Y=9400", "--format=axt"], (["genome", "t.fa[multiple]", "/dev/stdin", "Y=9400", "--format=axt", "-o", "-", "--quiet"], None)),
+        (["t.fa", "q.fa"], (["genome", "--format=lav", "t.fa", "q.fa", "-o", "-", "--quiet"], None)),
         (
-            ["--format=maf", "t.fa", "q.fa[nameparse=darkspace]", "--output=x"],
-            (["genome", "--format=maf", "t.fa", "q.fa[nameparse=darkspace]", "-o", "-", "--quiet"], "x"),
+            ["t.fa[multiple]", "Y=9400", "--axt"],
+            (["genome", "--format=lav", "t.fa[multiple]", "/dev/stdin", "Y=9400", "--axt", "-o", "-", "--quiet"], None),
+        ),
+        (
+            ["--format=maf", "t.fa", "q.fa[nameparse=darkspace]", "--out=x"],
+            (["genome", "--format=lav", "--format=maf", "t.fa", "q.fa[nameparse=darkspace]", "-o", "-", "--quiet"], "x"),
         ),
     ],
 )
@@ -51,6 +54,29 @@ def test_a_query_from_standard_input_and_a_file_for_the_output(tmp_path: Path) -
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert (tmp_path / "out").read_text() == golden.text(run["formats"]["general"])
     assert list(tmp_path.iterdir()) == [tmp_path / "out"]
+
+
+def test_a_format_and_an_output_in_a_file_of_options(tmp_path: Path) -> None:
+    run = golden.RUNS["mt_chimp"]
+    (tmp_path / "options").write_text("--format=general\n--output=out\n")
+    done = called(*(str(golden.PLACE / run[role]) for role in ("target", "query")), f"--include={tmp_path / 'options'}", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (tmp_path / "out").read_text() == golden.text(run["formats"]["general"])
+
+
+def test_formats_by_their_own_names(tmp_path: Path) -> None:
+    run = golden.RUNS["mt_chimp"]
+    sides = [str(golden.PLACE / run[role]) for role in ("target", "query")]
+    assert called(*sides, "--axt", cwd=tmp_path).stdout == called(*sides, "--format=axt", cwd=tmp_path).stdout != ""
+
+
+@pytest.mark.parametrize("words", [["t.fa", "q.fa"], ["t.fa[multiple]", "q.fa"], ["./t.fa/x", "q.fa"], ["q.fa", "q.fa", "--segments=t.fa"]], ids=str)
+def test_what_is_read_is_not_written(tmp_path: Path, words: list[str]) -> None:
+    for name in ("t.fa", "q.fa"):
+        (tmp_path / name).write_text(">x\nACGTACGTACGTACGTACGTACGT\n")
+    done = called(*words, "--output=t.fa", cwd=tmp_path)
+    assert done.returncode == 1 and "t.fa: expected another name than those of what is read" in done.stderr
+    assert (tmp_path / "t.fa").read_text() == (tmp_path / "q.fa").read_text()
 
 
 @pytest.mark.parametrize(
