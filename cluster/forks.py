@@ -54,6 +54,16 @@ _GPU_MODULES = ("dask_cuda", "cuda.core", "cupy")
 """What workers with GPUs load besides. Loading it does not begin CUDA, which would make it useless to those that are forked afterwards."""
 
 
+def track() -> None:
+    """Start multiprocessing's tracker of what processes share, before anything that has signals blocked: that takes SIGINT and SIGTERM off its mask. Python's
+    tracker heeds neither; SIGUSR1 and SIGHUP, which go to all processes of a job or a terminal, would end it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1, signal.SIGHUP})
+    try:
+        resource_tracker.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def serve(modules: Sequence[str], *, gpus: bool = False) -> None:
     """Start the fork server and have it load Dask and `modules`, where workers are forked and none is there yet; those modules that are not installed are left
     out. gpus: what workers with GPUs need, too. Returns at once."""
@@ -61,7 +71,7 @@ def serve(modules: Sequence[str], *, gpus: bool = False) -> None:
         return
     # Ctrl-C goes to every process of a terminal. Workers must not die of it while their tasks are let finish; processes inherit the mask
     # (but starting multiprocessing's tracker takes it off, so that is started before).
-    resource_tracker.ensure_running()
+    track()
     _make_folder()
     unmasked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

@@ -13,7 +13,6 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from multiprocessing import resource_tracker
 from typing import Any, cast
 
 import dask
@@ -239,7 +238,7 @@ def _local(count: int, gpus: Sequence[str], modules: Sequence[str], scratch: str
     kind, more = _kind(gpus)
     kind, security = with_mute_scheduler(with_own(kind, gpus) if gpus else kind), credentials()
     # As in forks.py: what is started here must not die of Ctrl-C.
-    resource_tracker.ensure_running()
+    forks.track()
     unmasked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         forks.serve(modules, gpus=bool(gpus))

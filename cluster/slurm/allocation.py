@@ -72,10 +72,16 @@ def started(allocation: Allocation, folder: str, modules: Sequence[str]) -> Iter
     from tidalign.cluster.private import credentials, keep
 
     with ExitStack() as stack:
-        own = tempfile.mkdtemp(prefix=".tidalign-cluster-", dir=folder)  # 0700
-        stack.callback(shutil.rmtree, own, ignore_errors=True)
         security = credentials()
-        stack.enter_context(dask.config.set(keep(security, Path(own))))
+        try:  # 0700; it is removed at the end of the process, too, where that does not wait for this
+            own = stack.enter_context(tempfile.TemporaryDirectory(prefix=".tidalign-cluster-", dir=folder, ignore_cleanup_errors=True))
+            settings = keep(security, Path(own))
+        except OSError as error:
+            raise NoWorkers(
+                f"{folder}: no folder for the keys of workers can be made there, which all nodes see: {error.strerror}; "
+                "choose another place with -o, or give --cluster none to use this node alone"
+            ) from error
+        stack.enter_context(dask.config.set(settings))
         cluster = stack.enter_context(_scheduler(security, address_of_node()))
         Path(own, "scheduler.json").write_text(
             json.dumps(

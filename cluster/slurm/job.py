@@ -62,7 +62,8 @@ def seconds(time: str) -> int:
 
 def _notice(profile: Profile) -> int:
     """Say how many seconds before its end a run is told: of a short job no more than half of it."""
-    return min(profile.notice, max(1, seconds(profile.time) // 2)) if profile.time else profile.notice
+    limited = profile.time and profile.time[0].isdigit()  # UNLIMITED has no half
+    return min(profile.notice, max(1, seconds(profile.time or "") // 2)) if limited else profile.notice
 
 
 def submit(text: str) -> str:

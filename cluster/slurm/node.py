@@ -9,7 +9,6 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
-from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any, cast
 
@@ -75,7 +74,7 @@ async def _work(address: str, names: list[dict[str, str]], scratch: str) -> None
 def main(folder: Path) -> None:
     """Run workers for the scheduler that a folder names."""
     # Slurm sends its signals to every process of a job. What becomes of tasks is decided by the one that drives the run.
-    resource_tracker.ensure_running()
+    forks.track()
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGUSR1})
     said = json.loads((folder / "scheduler.json").read_text())
     names = environments(said)

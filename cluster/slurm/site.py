@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +31,17 @@ class Profile:
     before: str = ""
 
     def override(self, given: Mapping[str, Any]) -> "Profile":
-        """Replace what the profile says by what is given."""
-        known = {field.name for field in fields(self)}
-        return replace(self, **{name: value for name, value in given.items() if name in known and value is not None})
+        """Replace what the profile says by what is given of `_GIVEN`; a command's own options may have names of others."""
+        return replace(self, **{name: given[name] for name in _GIVEN if given.get(name) is not None})
+
+
+_GIVEN = ("nodes", "gpus_per_node", "cpus_per_node", "time", "partition", "account")
+"""What options before a command say of its job."""
+
+_TIME = re.compile(r"(\d+-)?\d+(:\d+){0,2}|UNLIMITED|INFINITE", re.IGNORECASE)
+"""Times as Slurm has them: minutes, M:S, H:M:S, D-H, D-H:M, D-H:M:S, or none."""
+
+_LEAST = {"nodes": 1, "gpus_per_node": 0, "cpus_per_node": 1, "notice": 1}
 
 
 def path(environment: Mapping[str, str] = os.environ) -> Path:
@@ -80,6 +88,11 @@ def read(file: Path) -> Profile:
             raise NoWorkers(f"{file}: {name}: expected {' or '.join(kind.__name__ for kind in _TYPES[name])}, found {value!r}")
     if isinstance(named.get("time"), int):  # YAML 1.1 reads 4:00:00 as a number of base 60
         raise NoWorkers(f"{file}: time: {named['time']}: put it in quotes, as in time: '4:00:00'")
+    for name, least in _LEAST.items():
+        if named.get(name, least) < least:
+            raise NoWorkers(f"{file}: {name}: expected {least} or more, found {named[name]}")
+    if not _TIME.fullmatch(time := named.get("time", "0")):
+        raise NoWorkers(f"{file}: time: expected minutes, H:M:S, D-H:M:S or the like, found {time!r}")
     typed: dict[str, Any] = {name: tuple(map(str, value)) if name == "options" else value for name, value in named.items()}
     return Profile(**typed)
 

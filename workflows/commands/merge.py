@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tidalign.cluster.stop import on_signals
-from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.errors import CannotWrite, InputError
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import Layout
@@ -27,6 +27,9 @@ def command(args: argparse.Namespace) -> Exit:
     takes = table.find(layout.kind, args.format).options if args.format else ()
     asked = {name: value for name, value in options_of(args).items() if name in takes}
     with running.command(args) as this:
+        for run in args.runs:
+            if this.run.exists() and this.run.samefile(run):
+                raise CannotWrite(f"{this.run}: expected another name than those of the shards that are merged; choose one with -o")
         with running.prepared(this.run, layout, new=args.new):
             rundir.probe(str(this.run.absolute()), layout)
             with rundir.locked(str(this.run.absolute())), on_signals():

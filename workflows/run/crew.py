@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
@@ -58,10 +58,8 @@ class Crew:
         self._speeds: Mapping[str, float] = {}
         self.size = 0
         """Workers that were there when they were last asked for something; 0: this process does the work."""
-        self.seconds: dict[str, float] = {}
-        """What the stages of the run took."""
-        self.hosts: dict[str, int] = {}
-        """How many of them were on each host."""
+        self.seconds, self.hosts = dict[str, float](), dict[str, int]()
+        """What the stages of the run took, and how many workers were on each host."""
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
@@ -76,8 +74,7 @@ class Crew:
         """Begin to do what `hire` does, in a thread: who needs the workers calls `hire` all the same. working: this process does their work until they are
         there."""
         if not self._workers and not self._coming:
-            self._working = working
-            thread = ThreadPoolExecutor(1, "hire")
+            self._working, thread = working, ThreadPoolExecutor(1, "hire")
             self._coming = thread.submit(self._hire)
             thread.shutdown(wait=False)
 
@@ -85,17 +82,24 @@ class Crew:
         """Start workers, or connect to them, and see that they reach the run directory. Does nothing where that was done. Where they are not needed and
         none can be had, this process works by itself."""
         try:
-            if self._coming:
-                self._coming.result()
+            if not self._workers or self._coming:
+                self.begin_to_hire()
+                self._await()
+                cast("Future[None]", self._coming).result()
                 self._coming = None
-            if not self._workers:
-                self._hire()
         except NoWorkers as error:
             if needed:
                 raise
             rundir.journal(self.directory, "unhired", why=str(error))
             self._coming = None
             self.replace(list(dict.fromkeys(self._gpus)), self.threads)
+
+    def _await(self) -> None:
+        """Wait for those who are coming, if somebody is. Stopped where all is to end at once: what they wait for may say nothing."""
+        while self._coming and not self._coming.done():
+            if self._stop.at_once():
+                raise Stopped(self._stop.number or signal.SIGINT)
+            wait([self._coming], 0.2)
 
     def _hire(self) -> None:
         self.beside.see_free()
@@ -129,7 +133,7 @@ class Crew:
         of a scheduler stay."""
         self.threads = threads
         if not self._scheduler and list(gpus) != list(self._gpus):
-            wait([self._coming] if self._coming else [])
+            self._await()
             self._contract.close()
             self._contract, self._workers, self._coming, self.size, self._gpus = ExitStack(), None, None, 0, gpus
 
@@ -142,6 +146,11 @@ class Crew:
     def on_gpus_alone(self, answers: Mapping[str, A]) -> dict[str, A]:
         """Give those of some answers of workers that are of workers with GPUs."""
         return {worker: answer for worker, answer in answers.items() if not (self._trials and self._trials.on_core(worker))}
+
+    @property
+    def hiring(self) -> bool:
+        """Tell whether workers are there, or will be."""
+        return bool(self._workers or self._coming)
 
     def everywhere(self, function: Callable[..., Any]) -> dict[str, Any]:
         """Call `function`, which raises no OSError, on each hired worker; gives what it returns or raises there, but of those that leave meanwhile."""
@@ -159,17 +168,13 @@ class Crew:
     def dismiss(self) -> bool:
         """Stop the workers that were started. Whether nobody works any more: workers of a scheduler that is not ours finish what they are at."""
         if self._coming:  # nobody waited for them
-            wait([self._coming])
+            with suppress(Stopped):
+                self._await()
             self._coming, self.size, self.hosts = None, 0, {}
         if self._gpus:
             handover.end()
         self._contract.close()
         return not isinstance(self._scheduler, str)
-
-    @property
-    def hiring(self) -> bool:
-        """Tell whether workers are there, or will be."""
-        return bool(self._workers or self._coming)
 
     def run(self, tasks: Iterable[Task], outcomes: Outcomes, *, here: bool = False) -> None:
         """Run tasks to the end of them all; see `cluster.map.run_on`. here: in this process in any case.
@@ -214,8 +219,7 @@ class Crew:
 
     def map(self, function: Callable[..., Any], *items: Iterable[Any], here: bool = False) -> list[Any]:
         """Map a function as the built-in `map` does, a task for each call, results in order. here: in this process in any case."""
-        collected = _Collected(self.directory)
-        name = getattr(function, "__name__", "map")
+        collected, name = _Collected(self.directory), getattr(function, "__name__", "map")
         tasks = [Task(f"{name}-{place}", function, arguments) for place, arguments in enumerate(zip(*items, strict=True))]
         self.run(tasks, collected, here=here)
         return [collected.results[task] for task in tasks]
@@ -225,8 +229,7 @@ class Repeated:
     """Outcomes of tasks that can be done over: again after a death, `DEATHS_ALLOWED` times; an error ends the run."""
 
     def __init__(self, directory: str) -> None:
-        self._directory = directory
-        self._deaths: dict[str, int] = {}
+        self._directory, self._deaths = directory, dict[str, int]()
 
     def died(self, task: Task, killed: bool) -> Iterable[Task]:
         self._deaths[task.key] = deaths = self._deaths.get(task.key, 0) + killed
@@ -246,7 +249,7 @@ class Repeated:
 class _Collected(Repeated):
     def __init__(self, directory: str) -> None:
         super().__init__(directory)
-        self.results: dict[Task, Any] = {}
+        self.results = dict[Task, Any]()
 
     def done(self, task: Task, result: Any) -> None:
         self.results[task] = result
@@ -254,8 +257,7 @@ class _Collected(Repeated):
 
 def mending(directory: str, call: Callable[[], A]) -> A:
     """Call again what met a damaged file of the run, which is removed, so that it is made again."""
-    last: Damaged | None = None
-    removed: set[str] = set()
+    last, removed = cast("Damaged | None", None), set[str]()
     while True:
         try:
             return call()

@@ -78,5 +78,15 @@ def test_without_srun_one_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         pass
 
 
+def test_a_folder_without_room_for_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(allocations.shutil, "which", lambda name: name)
+    none = tmp_path / "none"
+    with (
+        pytest.raises(NoWorkers, match=f"{none}: no folder for the keys of workers can be made there.* --cluster none"),
+        started(Allocation("7", 2), str(none), []),
+    ):
+        pass
+
+
 def test_an_address_is_one_of_numbers() -> None:
     assert address_of(f"tcp://{address_of_node({})}:1", insecure=True)

@@ -38,6 +38,7 @@ def test_times_of_slurm(text: str, seconds: int) -> None:
 def test_a_short_job_is_told_in_time() -> None:
     assert "#SBATCH --signal=B:USR1@30" in script(Profile(time="1"))
     assert "#SBATCH --signal=B:USR1@120" in script(Profile(time="60"))
+    assert "#SBATCH --signal=B:USR1@120" in script(Profile(time="UNLIMITED"))
 
 
 @pytest.mark.parametrize(
@@ -50,6 +51,9 @@ def test_a_short_job_is_told_in_time() -> None:
         ("slurm: {nodes: many}", "nodes: expected int, found 'many'"),
         ("slurm: {nodes: true}", "nodes: expected int"),
         ("slurm: {time: 4:00:00}", "put it in quotes"),
+        ("slurm: {time: soon}", "time: expected minutes, H:M:S, D-H:M:S or the like, found 'soon'"),
+        ("slurm: {time: '1:2:3:4'}", "time: expected minutes"),
+        ("slurm: {nodes: -3}", "nodes: expected 1 or more, found -3"),
     ],
 )
 def test_what_is_no_profile(text: str, said: str, tmp_path: Path) -> None:
@@ -110,6 +114,16 @@ def test_a_dry_run_shows_the_script_and_what_the_job_would_take(monkeypatch: pyt
     assert cli.main([*asked[:2], "estimate", *words]) == 0 and capsys.readouterr().out.startswith("#!/bin/bash")
     assert cli.main([*asked, "--gpus-per-node", "4", "--json", *words]) == 0
     assert json.loads(capsys.readouterr().err)["job"].startswith("8 GPUs of 2 nodes, ")
+
+
+def test_options_of_a_profile_are_not_those_of_a_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Those of `genome` have the name in the program that the profile's have."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "tidalign").mkdir()
+    (tmp_path / "tidalign" / "cluster.yaml").write_text("slurm: {options: [--qos=normal]}\n")
+    assert cli.main(["--cluster", "slurm", "--dry-run", "genome", "a.fa", "b.fa", "--step=20", "-o", str(tmp_path / "o.maf")]) == 0
+    out = capsys.readouterr().out
+    assert "#SBATCH --qos=normal\n" in out and "#SBATCH step" not in out
 
 
 PAIRS = ["pairs", "a.fa", "b.fa", "-o", "o.sam"]

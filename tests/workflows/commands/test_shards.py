@@ -138,6 +138,16 @@ def test_a_shard_goes_on_and_may_become_the_whole(inputs: tuple[Path, Path], tmp
     assert (tmp_path / "run" / "SUCCESS").exists() and parts < {path.name for path in (tmp_path / "run" / "parts").iterdir()}
 
 
+@pytest.mark.parametrize("words", [(), ("--new",)], ids=" ".join)
+def test_a_shard_is_not_merged_into_itself(words: tuple[str, ...], inputs: tuple[Path, Path], tmp_path: Path, command: Any) -> None:
+    for number in "12":
+        assert command("pairs", *inputs, "--device", "cpu", "-o", tmp_path / f"shard.{number}", "--shard", f"{number}/2").returncode == 0
+    parts = sorted((tmp_path / "shard.1" / "parts").iterdir())
+    answer = command("merge", tmp_path / "shard.1", tmp_path / "shard.2", "-o", tmp_path / "shard.1", *words)
+    assert answer.returncode == Exit.CANNOT_WRITE and "expected another name than those of the shards" in answer.stderr
+    assert sorted((tmp_path / "shard.1" / "parts").iterdir()) == parts
+
+
 @pytest.mark.parametrize("text", ["0/2", "3/2", "2", "1/", "/2", "a/b", "1/2/3", "-1/2"])
 def test_what_is_no_share(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:

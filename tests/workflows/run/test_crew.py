@@ -1,5 +1,6 @@
 """Workers that are hired meanwhile: once, with what goes wrong told to who needs them, and none left behind."""
 
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,7 +12,8 @@ import pytest
 
 from tidalign.cluster import map as mapping
 from tidalign.cluster import start
-from tidalign.cluster.errors import ClusterLost, NoWorkers
+from tidalign.cluster import stop as stopping
+from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Queue, Task
 from tidalign.workflows.run import trials
@@ -175,6 +177,22 @@ def test_all_workers_die_as_they_come_and_start_again(tmp_path: Path, monkeypatc
     mine.dismiss()
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stop_does_not_wait_for_those_who_are_coming(
+    number: int, tmp_path: Path, log: list[str], let: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A scheduler, or srun, may say nothing for long; the second signal, or the end of the grace after the first, ends the wait."""
+    monkeypatch.setattr(stopping, "GRACE_SECONDS", 0.2)
+    mine = crew(tmp_path)
+    threading.Timer(0.3, lambda: (mine._stop.ask(number), mine._stop.abandon() if number == signal.SIGINT else None)).start()
+    began = time.monotonic()
+    with pytest.raises(Stopped):
+        mine.hire()
+    mine.dismiss()
+    assert time.monotonic() - began < 5 and log == []
+    let.set()
+
+
 def test_others_are_hired_once_those_that_are_coming_were_let_go(tmp_path: Path, log: list[str], let: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Trials, "gpus", lambda *_: {})
     mine = crew(tmp_path)
@@ -184,7 +202,7 @@ def test_others_are_hired_once_those_that_are_coming_were_let_go(tmp_path: Path,
     mine.replace(["0", "1", "0", "1"], 2)
     assert log == ["started in hire", "closed"]
     mine.hire()
-    assert (mine.size, log[2:]) == (2, ["started in MainThread"])
+    assert (mine.size, log[2:]) == (2, ["started in hire"])
     mine.dismiss()
     assert log[3:] == ["closed"]
 
