@@ -33,6 +33,9 @@ def make_room(count: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
 
 
+OF_TERMINALS = {signal.SIGINT, signal.SIGHUP}
+"""Signals that go to every process of a terminal: Ctrl-C, and that it was closed."""
+
 _MAX_FOLDER_PATH = 107 - len("/pymp-12345678/listener-12345678")
 """Letters of the path of a temporary folder in which multiprocessing can make its socket."""
 
@@ -69,11 +72,11 @@ def serve(modules: Sequence[str], *, gpus: bool = False) -> None:
     out. gpus: what workers with GPUs need, too. Returns at once."""
     if METHOD != "forkserver":
         return
-    # Ctrl-C goes to every process of a terminal. Workers must not die of it while their tasks are let finish; processes inherit the mask
-    # (but starting multiprocessing's tracker takes it off, so that is started before).
+    # Workers must not die of these while their tasks are let finish; processes inherit the mask
+    # (but starting multiprocessing's tracker takes SIGINT off it, so that is started before).
     track()
     _make_folder()
-    unmasked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    unmasked = signal.pthread_sigmask(signal.SIG_BLOCK, OF_TERMINALS)
     try:
         multiprocessing.get_context("forkserver").set_forkserver_preload(["distributed", "tidalign.cluster.private", *(_GPU_MODULES if gpus else ()), *modules])
         forkserver.ensure_running()

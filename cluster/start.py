@@ -237,9 +237,9 @@ def _local(count: int, gpus: Sequence[str], modules: Sequence[str], scratch: str
     forks.make_room(count)
     kind, more = _kind(gpus)
     kind, security = with_mute_scheduler(with_own(kind, gpus) if gpus else kind), credentials()
-    # As in forks.py: what is started here must not die of Ctrl-C.
+    # As in forks.py: what is started here must not die of them.
     forks.track()
-    unmasked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    unmasked = signal.pthread_sigmask(signal.SIG_BLOCK, forks.OF_TERMINALS)
     try:
         forks.serve(modules, gpus=bool(gpus))
         distributed.utils._forkserver_preload_set = True  # else it loads here, and there, all that it may ever work with

@@ -1,4 +1,4 @@
-"""SIGINT, SIGTERM, SIGUSR1 and a clock ask a run to stop; it ends between two tasks, with nothing lost."""
+"""SIGINT, SIGTERM, SIGUSR1, SIGHUP and a clock ask a run to stop; it ends between two tasks, with nothing lost."""
 
 import signal
 import threading
@@ -13,8 +13,14 @@ GRACE_SECONDS = 10.0
 LEAVING_SECONDS = 10.0
 """Seconds more that threads of this process get which heed that their time is over, as tiles of a genome run do, to write down how far they are."""
 
-STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGALRM)
-"""Signals that ask for a stop. Slurm sends SIGUSR1 a while before the time of a job is over (`sbatch --signal`); SIGALRM is our own, of `stop_after`."""
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP, signal.SIGALRM)
+"""Signals that ask for a stop. Slurm sends SIGUSR1 a while before the time of a job is over (`sbatch --signal`), a terminal that is closed SIGHUP; SIGALRM is
+our own, of `stop_after`."""
+
+
+def heeded() -> list[signal.Signals]:
+    """List those of `STOPPING` that this process is to heed: SIGHUP is ignored below nohup."""
+    return [number for number in STOPPING if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN]
 
 
 class Stop:
@@ -69,7 +75,7 @@ def on_signals(*, patient: bool = True) -> Iterator[Stop]:
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
-    before = {number: signal.signal(number, handle) for number in STOPPING}
+    before = {number: signal.signal(number, handle) for number in heeded()}
     try:
         yield stop
     finally:

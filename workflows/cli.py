@@ -20,14 +20,15 @@ from types import FrameType
 from tidalign.cluster.errors import ClusterLost, Hangs, NoWorkers, Stopped
 from tidalign.cluster.gpus import begin, installed
 from tidalign.cluster.slurm.allocation import allocation
-from tidalign.cluster.stop import STOPPING, limited
+from tidalign.cluster.stop import heeded, limited
 from tidalign.cluster.task import THREAD
 from tidalign.pipeline.device import may_take_gpu
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, ManifestMismatch, MissingInput, OutputClosed
 from tidalign.workflows import libraries, limits, logs
 from tidalign.workflows.options import texts
 from tidalign.workflows.options.arguments import parse, parser
-from tidalign.workflows.options.place import GENOMES, command_at
+from tidalign.workflows.options.common import check_place, is_stream
+from tidalign.workflows.options.place import GENOMES, command_at, said_behind
 from tidalign.workflows.progress import say
 from tidalign.workflows.run.shard import ShardDone
 from tidalign.workflows.status import Exit
@@ -81,7 +82,8 @@ def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int,
     place = command_at(arguments) if before else 0
     if place is not None and arguments[place] == "estimate" and not {"-h", "--help"} & {*arguments[place + 1 : place + 2]}:
         arguments[place] = "--dry-run"  # the same in other words
-        before, place = True, command_at(arguments)
+        before, arguments = True, said_behind(arguments)
+        place = command_at(arguments)
     asked, hangs, stopped, _End.known = list(arguments), False, False, False
     chosen = None if place is None else arguments[place]
     if argv is None and chosen:  # a command, which loads libraries
@@ -107,9 +109,12 @@ def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int,
     try:
         if args.log or args.verbose:
             logs.begin(args.log, args.verbose, asked)
+        check_place(args)
         if args.cluster == "slurm":
             from tidalign.workflows.commands.submit import submit
 
+            if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+                signal.signal(signal.SIGINT, signal.default_int_handler)  # which ends what follows the job's log, and says that the job goes on
             return submit(args, asked[place:])
         if args.dry_run:
             from tidalign.workflows.commands import estimate
@@ -125,8 +130,9 @@ def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int,
             gc.enable()
             if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
                 signal.signal(signal.SIGINT, _stop)
-        for number in STOPPING[1:]:
-            signal.signal(number, _stop)
+        for number in heeded():
+            if number != signal.SIGINT:
+                signal.signal(number, _stop)
         with limited(args.stop_after):
             status = int(module.command(args))
         _End.known = True
@@ -139,11 +145,11 @@ def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int,
         _End.known = True
         if args.debug:
             traceback.print_exception(error)
-        status = tell(error, asked, requeue=args.requeue) if error.status == Exit.TERMINATED else fail(error, debug=False)
+        status = _told(error, args, asked)
         stopped = True
     except KeyboardInterrupt:
         _End.known = True
-        status, stopped = fail(Stopped(signal.SIGINT), debug=args.debug), True
+        status, stopped = _told(Stopped(signal.SIGINT), args, asked), True
     except Exception as error:
         _End.known = True
         status, hangs = fail(error, debug=args.debug), isinstance(error, Hangs)
@@ -152,6 +158,14 @@ def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int,
     if argv is None:
         _leave(told(status), at_once=hangs, stopped=stopped)
     return told(status)
+
+
+def _told(stopped: Stopped, args: argparse.Namespace, asked: Sequence[str]) -> int:
+    """Print what stopped a command, and what goes on from there; gives the status for it."""
+    if args.module != "export" and is_stream(vars(args).get("output") or ""):  # its run was in a temporary folder
+        say(f"{stopped.why}; nothing is kept of what goes to standard output: with -o FILE a run goes on where it was stopped")
+        return stopped.status
+    return tell(stopped, asked, requeue=args.requeue) if stopped.status == Exit.TERMINATED else fail(stopped, debug=False)
 
 
 def _begin(args: argparse.Namespace) -> None:

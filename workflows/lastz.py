@@ -33,7 +33,7 @@ def translated(words: list[str]) -> tuple[list[str], str | None]:
             kept.append(word)
     if "--self" not in kept and sum(not OPTION.match(word) for word in kept) == 1:
         kept.insert(next(i for i, word in enumerate(kept) if not OPTION.match(word)) + 1, "/dev/stdin")
-    return ["genome", "--format=lav", *kept, "-o", "-", "--quiet"], output  # a format that is among the others comes later, and is taken
+    return ["genome", "--format=lav", *kept, "-o", "-", "--quiet", "--lastz-status"], output  # a format that is among the others comes later, and is taken
 
 
 def _included(words: list[str]) -> list[str]:

@@ -2,7 +2,9 @@
 
 import logging
 import shlex
+import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from tidalign.pipeline.errors import CannotWrite
@@ -26,6 +28,15 @@ class _Written(logging.FileHandler):
         if record.levelno < logging.WARNING:  # what warns is said, and comes by that way
             super().emit(record)
 
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Write no more, as where the disk is full, and say so once: the run is not to end by it."""
+        self.emit = lambda record: None  # type: ignore[method-assign]
+        show(f"{self.baseFilename}: the log cannot be written any more: {sys.exc_info()[1]}")
+
+    def close(self) -> None:
+        with suppress(OSError):  # of what was said already
+            super().close()
+
 
 def begin(path: str | None, verbose: bool, command: Sequence[str]) -> None:
     """Begin to write down all that is said and done into a file, behind what it has, and to show it. CannotWrite where there can be no such file."""
@@ -35,7 +46,7 @@ def begin(path: str | None, verbose: bool, command: Sequence[str]) -> None:
     if path is None:
         return
     try:
-        file = _Written(path)
+        file = _Written(path, errors="backslashreplace")  # names of files need not be UTF-8
     except OSError as error:
         raise CannotWrite(f"{path}: the log cannot be written: {error.strerror}; name another with --log") from error
     file.setFormatter(logging.Formatter("%(asctime)s %(process)d %(message)s", "%Y-%m-%dT%H:%M:%S%z"))

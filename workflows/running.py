@@ -5,7 +5,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -68,9 +68,14 @@ def _empty(directory: Path, layout: Layout, *, entirely: bool = False) -> None:
     with locked(str(directory)):
         rundir.empty(str(directory), layout)
         if entirely:
-            (directory / "run.lock").unlink()
-            with suppress(OSError):  # it is no longer empty where another run begins in it
-                directory.rmdir()
+            _remove(directory)
+
+
+def _remove(directory: Path) -> None:
+    """Remove an empty run directory, with the lock that is held."""
+    (directory / "run.lock").unlink()
+    with suppress(OSError):  # it is no longer empty where another run begins in it
+        directory.rmdir()
 
 
 @contextmanager
@@ -90,13 +95,14 @@ def progress(args: argparse.Namespace) -> Iterator[OnProgress | None]:
 
 @dataclass(frozen=True)
 class Command:
-    """A command's run: `run` is its directory; with a format, `output` is a file, or a stream, that is written from it."""
+    """A command's run: `run` is its directory; with a format, `output` is a file, or a stream, that is written from it. held: its lock, from then on."""
 
     args: argparse.Namespace
     run: Path
     began: float
     finished: bool
     compiled: float
+    held: ExitStack
 
     def export(self, results: Any, **options: Any) -> None:
         """Write the results to the output, if a format is wanted."""
@@ -104,6 +110,10 @@ class Command:
         if not self.args.format:
             return
         results.threads = min(results.threads, cores())
+        self.held.enter_context(locked(str(self.run.resolve())))  # the same command elsewhere would remove it meanwhile
+        if not rundir.finished(str(self.run)):
+            _remove(self.run.resolve())
+            raise CannotWrite(f"{self.run}: removed meanwhile by the same command elsewhere; it writes {output}")
         try:
             results.export(output, format=self.args.format, **options)
         except (InputError, CannotWrite, DiskFull):
@@ -123,7 +133,8 @@ class Command:
         beside = bool(self.args.format) and not is_stream(output) and not where
         if beside and not (self.args.keep_run or partial):
             with suppress(CannotWrite):  # for what somebody put there meanwhile it is kept
-                _empty(self.run.resolve(), of_kind(rundir.read_plan(str(self.run))["kind"]), entirely=True)
+                rundir.empty(str(self.run.resolve()), of_kind(rundir.read_plan(str(self.run))["kind"]))
+                _remove(self.run.resolve())
         if not is_stream(output) and self.run.exists():
             show(results)
         if self.args.quiet:
@@ -156,8 +167,8 @@ def command(args: argparse.Namespace, run: Path | None = None) -> Iterator[Comma
         raise CannotWrite("standard output: closed; open it, or name a file with -o")
     with tempfile.TemporaryDirectory(prefix="tidalign-") if run is None and is_stream(args.output) else _nowhere() as folder:
         place = run or (Path(folder, "run") if folder else _beside(args))
-        with passing(folder) if folder else nullcontext():
-            yield Command(args, place, time.monotonic(), rundir.finished(str(place)) is not None and not args.new, COMPILING.seconds)
+        with passing(folder) if folder else nullcontext(), ExitStack() as held:
+            yield Command(args, place, time.monotonic(), rundir.finished(str(place)) is not None and not args.new, COMPILING.seconds, held)
 
 
 def files_of(args: argparse.Namespace) -> list[str]:

@@ -94,12 +94,19 @@ class _Pipe:
 _pipes: dict[str, _Pipe] = {}
 
 
+def waits(source: Input) -> bool:
+    """Tell whether a pipe that was sniffed has not been read yet."""
+    return source.path in _pipes
+
+
 def sniff(path: str, *, allow_empty: bool = False) -> Input:
     """Look into a file, or into standard input for `-`, and say what it is.
 
     Raises MissingInput where there is nothing to read, InputError where it is nothing that can be read here.
     """
     if path == "-":
+        if sys.stdin is None:
+            raise MissingInput("standard input: closed; open it, or name a file")
         return _sniff_pipe(path, sys.stdin.buffer, allow_empty)
     path = str(Path(path).absolute())  # workers may have another working directory
     try:

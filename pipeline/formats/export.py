@@ -91,7 +91,7 @@ def write_errors(name: str) -> Iterator[None]:
         raise OutputClosed(name) from error
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise DiskFull(f"{name}: no space left on its disk; free some and export again, nothing is lost") from error
+            raise DiskFull(f"{name}: no space left on its disk; free some, then run the same command again") from error
         if error.errno is None or (error.filename and Path(error.filename).resolve().parent != Path(name).resolve().parent):  # it came from what is read
             raise MissingInput(f"{error.filename or 'a file of the run'}: cannot be read: {error.strerror or error}") from error
         raise CannotWrite(f"{name}: cannot be written: {error.strerror or error}; choose another place with -o") from error
@@ -130,6 +130,14 @@ def _refuse(names: Any, role: str, format: Format, file: str | None = None) -> N
         raise InputError(file or f"format {format.name}", expected, shown(names[strange].as_py()), f"read the {role} with [nameparse=darkspace]")
 
 
+def refuse_less(kind: str, format: Format, *, cigars: bool, placed: bool) -> None:
+    """Raise InputError for a format that needs what the rows of a run do not have."""
+    for needed, there, what, found in ((format.placed, placed, "places", "--report score"), (format.cigars, cigars, "CIGARs", "--penalty-only or --report")):
+        if needed and not there:
+            others = [each.suffix for each in table.formats(kind) if each.suffix and (placed or not each.placed) and (cigars or not each.cigars)]
+            raise InputError(format.name.upper(), f"a run with {what}", f"one made with {found}", f"export {table.listed(others)}")
+
+
 class _Handed:
     """Hold what a piece of a text gives to the one after it: `rest`, how many rows there were and the begin of a block that is not full yet, as soon as that is
     known, so that pieces are compressed at once; and `written`."""
@@ -139,9 +147,8 @@ class _Handed:
         self.written: Future[None] = Future()
 
     def fail(self, error: BaseException) -> None:
-        for future in (self.rest, self.written):
-            if not future.done():
-                future.set_exception(error)
+        for future in (each for each in (self.rest, self.written) if not each.done()):
+            future.set_exception(error)
 
 
 def write_text(request: Request[Any], sink: BinaryIO) -> int:
@@ -263,8 +270,7 @@ def export(
     """Write all rows, in order, to a file or (`-`) to standard output; returns how many.
 
     format: a name in `table.FORMATS` for this kind of run; left out, the ending of `output`. options: see `table.OPTIONS`.
-    notice: takes one line of advice for the user. into: opens the sink of an output.
-    A file appears under its name only when it is whole, and then its index beside it, if it has one.
+    notice: takes one line of advice for the user. into: opens the sink of an output. A file has its name only when it is whole, and then its index, if any.
     Raises ValueError for what cannot be asked, CannotWrite before any work, DiskFull, MissingInput for an unfinished run, InputError for names, lengths or
     rows that the format cannot hold.
     """
@@ -273,18 +279,16 @@ def export(
         raise ValueError(": ".join(wrong))
     if options.get("rg"):
         options["rg"] = table.find(table.PAIRS, "sam").load("read_group")(options["rg"])
-    if chosen.cigars and not rows.cigars:
-        others = [other.suffix for other in table.formats(rows.kind) if other.suffix and not other.cigars]
-        raise InputError(chosen.name.upper(), "a run with CIGARs", "one made with --penalty-only or --report", f"export {table.listed(others)}")
-    if chosen.placed and not rows.placed:
-        others = [other.suffix for other in table.formats(rows.kind) if other.suffix and not other.placed]
-        raise InputError(chosen.name.upper(), "a run with places", "one made with --report score", f"export {table.listed(others)}")
+    refuse_less(rows.kind, chosen, cigars=rows.cigars, placed=rows.placed)
     refuse_input(output, rows.source)
     stream = output == "-" or (Path(output).exists() and not Path(output).is_file())
-    request = Request(rows, chosen, notice or _silent, **options, folder=tempfile.gettempdir() if stream else str(Path(output).resolve().parent))
+    request = Request(rows, chosen, notice or (lambda text: None), **options, folder=tempfile.gettempdir() if stream else str(Path(output).resolve().parent))
     with into(output) as sink:
         count = write(request, sink)
-    if (index := request.found.get("index")) is not None and not stream:
+    index = request.found.get("index")
+    for other in {".bai", ".csi"} - {index and index.suffix} if chosen.index and not stream else ():
+        Path(f"{output}{other}").unlink(missing_ok=True)  # of an earlier file; readers would take it for this one's
+    if index is not None and not stream:
         with destination(f"{output}{index.suffix}") as sink:
             sink.write(index.content())
     return count
@@ -294,7 +298,3 @@ def write(request: Request[Any], sink: BinaryIO) -> int:
     """Write all rows to a sink; returns how many."""
     format = request.format
     return int(format.load(format.write)(request, sink)) if format.write else write_text(request, sink)
-
-
-def _silent(text: str) -> None:
-    pass

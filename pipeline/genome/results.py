@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.formats.export import destination, export
+from tidalign.pipeline.formats.table import GENOME, Format, ending, find
 from tidalign.pipeline.genome.census import PLACED, Masks, key
 from tidalign.pipeline.genome.formats.block import AlignmentBlock, blocks
 from tidalign.pipeline.genome.input.sequences import Genome
@@ -25,8 +26,8 @@ from tidalign.pipeline.in_turn import Task
 from tidalign.pipeline.schema import GENOME_ALIGNMENTS, KEPT
 from tidalign.pipeline.store.files import read_table
 from tidalign.pipeline.store.layout import GENOMES
-from tidalign.pipeline.store.parts import all_parts, read_tables
-from tidalign.pipeline.store.results import Reader, RunResults, batches
+from tidalign.pipeline.store.parts import all_parts
+from tidalign.pipeline.store.results import Reader, RunResults, batches, changed, read_rows
 
 
 class GenomeResults(RunResults[GenomeManifest]):
@@ -44,6 +45,9 @@ class GenomeResults(RunResults[GenomeManifest]):
 
     _job: int | None = None
     """The pair of genomes whose rows these are; None: of all."""
+
+    _format: Format | None = None
+    """What the rows are written in; None: it is not known."""
 
     _masks: tuple[int, Masks | None] = (-1, None)
     """Of the pair of genomes that was last asked for."""
@@ -128,7 +132,9 @@ class GenomeResults(RunResults[GenomeManifest]):
 
         markend: end with LASTZ's line that says so. into: opens the file, which may be one of many.
         """
-        return export(self if job is None else self._of(job), str(output), format, markend=markend, notice=notice, into=into)
+        rows = copy.copy(self if job is None else self._of(job))
+        rows._format = find(GENOME, format or ending(str(output)))
+        return export(rows, str(output), format, markend=markend, notice=notice, into=into)
 
     def pieces(self, letters: bool = False) -> Iterator[Task[Iterable[AlignmentBlock]]]:
         """Give what makes the blocks that formats take, in order; all have letters."""
@@ -137,7 +143,7 @@ class GenomeResults(RunResults[GenomeManifest]):
             for batch in batches(read):
                 for group, rows in self._by_job(batch):
                     sides = self._side(group.target), self._side(group.query)
-                    for block in blocks(rows, *sides, first, self.masks(group.first), hsps=not self.parameters.gapped):
+                    for block in blocks(rows, *sides, first, self.masks(group.first), hsps=not self.parameters.gapped, format=self._format):
                         yield Task(partial(list, [block]), block.room)
                     first += rows.num_rows
 
@@ -187,12 +193,12 @@ class GenomeResults(RunResults[GenomeManifest]):
     def _readers(self, columns: list[str]) -> Iterator[Reader]:
         """Give what reads each part, in order, or what it has of one pair of genomes."""
         if self._job is None:
-            yield from (partial(_read, part.path, columns) for chunk in self._manifest.chunks for part in self._parts[chunk])
+            yield from (partial(_read, part.path, self._manifest.run, columns) for chunk in self._manifest.chunks for part in self._parts[chunk])
             return
         group = self._manifest.jobs[self._number(self._job)]
         for part in self._parts[job_name(group.chunk)]:
             if part.start < group.begin + group.units and group.begin < part.stop:
-                yield partial(_read_of, part.path, columns, self._job)
+                yield partial(_read_of, part.path, self._manifest.run, columns, self._job)
 
     def _side(self, side: int) -> Genome:
         return load_side(str(self.path), self._manifest.run, side)[0]
@@ -208,28 +214,31 @@ HELD = 1 << 22
 """Bytes of a part, compressed, up to which it is read whole and held for the next pair of genomes that has rows in it."""
 
 
-def _read(path: str, columns: list[str]) -> Iterator[Any]:
+def _read(path: str, run: str, columns: list[str]) -> Iterator[Any]:
     """Read the rows of a part, in tables."""
-    yield from read_tables(path, pa.schema([GENOME_ALIGNMENTS.field(name) for name in columns]))
+    yield from read_rows(path, run, pa.schema([GENOME_ALIGNMENTS.field(name) for name in columns]))
 
 
-def _read_of(path: str, columns: list[str], job: int) -> Iterator[Any]:
+def _read_of(path: str, run: str, columns: list[str], job: int) -> Iterator[Any]:
     """Read the rows of a part that are of one pair of genomes, in tables."""
-    state = Path(path).stat()
+    try:
+        state = Path(path).stat()
+    except FileNotFoundError:
+        raise changed(path) from None
     if state.st_size <= HELD:
-        table, jobs = _held(path, state.st_mtime_ns, state.st_ino)
+        table, jobs = _held(path, run, state.st_mtime_ns, state.st_ino)
         start, stop = np.searchsorted(jobs, [job, job + 1])
         yield table.slice(start, stop - start).select(columns)
         return
     schema = pa.schema([GENOME_ALIGNMENTS.field(name) for name in dict.fromkeys((*columns, "job"))])
-    for table in read_tables(path, schema):
+    for table in read_rows(path, run, schema):
         yield table.filter(pc.equal(table["job"], job)).select(columns)
 
 
 @lru_cache(maxsize=2)
-def _held(path: str, changed: int, file: int) -> tuple[Any, Any]:
+def _held(path: str, run: str, written: int, file: int) -> tuple[Any, Any]:
     """Read all rows of a part, and the pair of genomes of each, which are in order."""
-    table = pa.concat_tables([GENOME_ALIGNMENTS.empty_table(), *read_tables(path, GENOME_ALIGNMENTS)]).combine_chunks()
+    table = pa.concat_tables([GENOME_ALIGNMENTS.empty_table(), *read_rows(path, run, GENOME_ALIGNMENTS)]).combine_chunks()
     return table, table["job"].to_numpy()
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, TypedDict, cast
+from typing import Any, NotRequired, Self, TypedDict, cast
 
 from tidalign.pipeline.pairs.aligner import Aligner, described
 from tidalign.pipeline.store import rundir
@@ -23,12 +23,13 @@ class ChunkRecord(TypedDict):
 
 
 class BlockRecord(TypedDict):
-    """Say of a block: ordinal of its first pair, how many pairs, where they lie in the input (`PairBlock`), and the chunks that it became."""
+    """Say of a block: ordinal of its first pair, how many pairs, where they lie in the input, their digest (`PairBlock`), and the chunks that it became."""
 
     id: int
     first: int
     pairs: int
     spans: list[dict[str, Any]]
+    digest: NotRequired[str]
     chunks: list[ChunkRecord]
 
 
@@ -58,12 +59,16 @@ def write_block_record(directory: str, record: BlockRecord, *, forced: bool) -> 
 
 def read_block_record(directory: str, block: int) -> BlockRecord | None:
     """Read the record of a block that was partitioned; None where it was not, or its chunk files are gone."""
+    record = recorded(directory, block)
+    return record if record and all(_size(chunk_path(directory, chunk["id"])) == chunk["bytes"] for chunk in record["chunks"]) else None
+
+
+def recorded(directory: str, block: int) -> BlockRecord | None:
+    """Read the record of a block, whether or not its chunk files are there; None where there is none."""
     try:
-        record = cast("BlockRecord", read_json(_block_path(directory, block)))
+        return cast("BlockRecord", read_json(_block_path(directory, block)))
     except FileNotFoundError:
         return None
-    whole = all(_size(chunk_path(directory, chunk["id"])) == chunk["bytes"] for chunk in record["chunks"])
-    return record if whole else None
 
 
 def _size(path: str) -> int | None:

@@ -40,6 +40,9 @@ def pair_table(file: str, first: int, query: Any, target: Any, *, same_names: bo
     same_names: the names of a pair must agree, but for /1 and /2 at their ends. file: for messages.
     """
     if same_names:
+        if query["name"].null_count != target["name"].null_count:
+            side = "query" if query["name"].null_count else "target"
+            raise InputError(file, "names of both sides", f"none of the {side} sequences", f"add a column {side}_name, or leave out --same-names")
         bare = [pc.replace_substring_regex(side["name"], "/[12]$", "") for side in (query, target)]
         others = np.flatnonzero(pc.not_equal(*bare).fill_null(False).to_numpy())
         if len(others):
@@ -145,8 +148,8 @@ PROTEIN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz*"
 ALPHABETS = {"dna": (DNA, "DNA letters (ACGT, IUPAC codes)"), "protein": (PROTEIN, "protein letters (A to Z, *)")}
 """Letters that are read, and what messages call them."""
 
-SURELY_DNA = 1000
-"""So many letters of proteins are not all of _BASES."""
+SURELY_DNA, OTHER_CODES = 200, 0.05
+"""So many letters of proteins are not all codes of bases, of which no larger part than this are none of _BASES."""
 
 _BASES = b"ACGTUNacgtun"
 
@@ -201,8 +204,8 @@ def check_letters(letters: Any, names: Any, place: RecordPlace) -> Any:
     allowed, expected = ALPHABETS[place.alphabet]
     others = _others(data, allowed)
     if not others:
-        if place.alphabet == "protein" and len(data) >= SURELY_DNA and not _others(data, _BASES):
-            found = f"none but A, C, G, T, U and N among {len(data):,}"
+        if place.alphabet == "protein" and len(data) >= SURELY_DNA and (besides := _besides_bases(data)) <= OTHER_CODES * len(data):
+            found = f"{'hardly any' if besides else 'none'} but A, C, G, T, U and N among {len(data):,}"
             raise place.error(0, expected, found, "give DNA a scoring of its own, as --scoring match:2,mismatch:-4,gap:4,2, and leave --alphabet protein out")
         return letters
     at = int(np.flatnonzero(data == others[0])[0])
@@ -211,6 +214,11 @@ def check_letters(letters: Any, names: Any, place: RecordPlace) -> Any:
     of = f" of {shown(names[row].as_py())}" if names is not None else ""
     way_out = _WAYS_OUT.get(letter.upper(), _PROTEIN if letter.isalpha() or letter == "*" else "correct or remove the record")
     raise place.error(row, expected, f"{letter!r} at position {at - int(offsets[row]) + 1}{of}", way_out, line=min(2, place.lines))
+
+
+def _besides_bases(letters: npt.NDArray[np.uint8]) -> int:
+    """Count the letters that are none of _BASES, where all are codes of bases; else all letters."""
+    return len(letters) if _others(letters, DNA + b"Uu") else len(bytes(letters).translate(None, _BASES))
 
 
 def check_names(names: Any, place: RecordPlace) -> Any:

@@ -4,7 +4,7 @@ A block of the input is read, cut into chunks and written by itself, so that blo
 by any worker, again after a crash, and give the same files.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -13,15 +13,27 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tidalign.pipeline.errors import ManifestMismatch
 from tidalign.pipeline.pairs.aligner import Aligner, Lengths, described
 from tidalign.pipeline.pairs.input.index import PairBlock
 from tidalign.pipeline.pairs.input.packed import packed_block
 from tidalign.pipeline.pairs.input.read import PairSource, read_block
-from tidalign.pipeline.pairs.manifest import BlockRecord, ChunkRecord, PairManifest, chunk_name, chunk_path, letters_path, read_block_record, write_block_record
+from tidalign.pipeline.pairs.manifest import (
+    BlockRecord,
+    ChunkRecord,
+    PairManifest,
+    chunk_name,
+    chunk_path,
+    letters_path,
+    read_block_record,
+    read_manifest,
+    recorded,
+    write_block_record,
+)
 from tidalign.pipeline.pairs.pack import pack_pairs
 from tidalign.pipeline.schema import LETTERS
+from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.files import nearest, open_table, write_table
-from tidalign.pipeline.store.rundir import read_plan
 from tidalign.pipeline.text import cuts
 
 CHUNK_WORK = 1.5e9
@@ -43,20 +55,52 @@ def partition_block(directory: str, source: PairSource, block: PairBlock) -> Blo
     """Read one block and write its chunks, then its record, which is returned."""
     if done := read_block_record(directory, block.id):
         return done
-    aligner, parameters = described(read_plan(directory)["parameters"])
+    aligner, parameters = described(rundir.read_plan(directory)["parameters"])
     table = None if parameters.plain else packed_block(source, block, ambiguous=parameters.ambiguous)
     return _write(directory, block, table, aligner, forced=False) if table is not None else write_block(directory, source, block, read_block(source, block))
 
 
 def write_block(directory: str, source: PairSource, block: PairBlock, pairs: Any) -> BlockRecord:
-    """Write the chunks of a block's pairs, then its record, which is returned; nothing where that was done."""
+    """Write the chunks of a block's pairs, then its record, which is returned; nothing where that was done. ManifestMismatch where others came before."""
+    if block.digest:
+        _check_piped(directory, source, block)
     if done := read_block_record(directory, block.id):
         return done
-    aligner, parameters = described(read_plan(directory)["parameters"])
+    aligner, parameters = described(rundir.read_plan(directory)["parameters"])
     if source.whole:
         _keep_letters(directory, block, pairs)
     table = pack_pairs(pairs, ambiguous=parameters.ambiguous, file=source.queries, plain=parameters.plain)
     return _write(directory, block, table, aligner, forced=not source.has_ranges)
+
+
+def _check_piped(directory: str, source: PairSource, block: PairBlock) -> None:
+    """Raise ManifestMismatch where other pairs came through a pipe before. Records of older runs may have no digest."""
+    whole, known = _begun_with(directory, block.id)
+    if known and known.get("digest", block.digest) != block.digest:
+        raise _mismatch(directory, source, f"pairs {known['first'] + 1:,} to {known['first'] + known['pairs']:,}", "others")
+    if whole and not known and whole[-1].get("digest"):
+        raise _mismatch(directory, source, f"{whole[-1]['first'] + whole[-1]['pairs']:,} pairs", "more")
+
+
+def check_end(directory: str, source: PairSource, records: Sequence[BlockRecord]) -> None:
+    """Raise ManifestMismatch where more pairs than those of all these blocks came through a pipe before."""
+    following = _begun_with(directory, len(records))[1] if source.has_pipe else None
+    if following and following.get("digest"):
+        raise _mismatch(directory, source, f"pairs from {following['first'] + 1:,} on", "none")
+
+
+def _begun_with(directory: str, block: int) -> tuple[list[BlockRecord], BlockRecord | None]:
+    """Read the records of all blocks, where all were read before, and that of one, where there is one."""
+    if not rundir.has_manifest(directory):
+        return [], recorded(directory, block)
+    whole = read_manifest(directory).blocks
+    return whole, next((record for record in whole if record["id"] == block), None)
+
+
+def _mismatch(directory: str, source: PairSource, expected: str, found: str) -> ManifestMismatch:
+    pipes = " and ".join(each.path for each in source.inputs if each.stream)
+    way_out = "hand over the same pairs to go on, or use another run directory; --new throws this run away and starts again"
+    return ManifestMismatch(f"{directory}: expected the {expected} that this run was begun with, found {found} from {pipes}; {way_out}")
 
 
 def _write(directory: str, block: PairBlock, table: Any, aligner: Aligner[Any], *, forced: bool) -> BlockRecord:

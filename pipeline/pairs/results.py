@@ -22,8 +22,7 @@ from tidalign.pipeline.pairs.scored import ScoreParameters
 from tidalign.pipeline.schema import ALIGNMENTS
 from tidalign.pipeline.store.files import read_table
 from tidalign.pipeline.store.layout import PAIRS
-from tidalign.pipeline.store.parts import read_tables
-from tidalign.pipeline.store.results import Reader, RunResults, batches
+from tidalign.pipeline.store.results import Reader, RunResults, batches, read_rows
 from tidalign.pipeline.text import in_batches, in_order
 
 LETTERS = 6_000_000
@@ -56,7 +55,7 @@ class Results(RunResults[PairManifest]):
     @property
     def placed(self) -> bool:
         """Tell whether the rows have places."""
-        return not isinstance(self.parameters, ScoreParameters) or self.parameters.report != "score"
+        return has_places(self.parameters)
 
     def __len__(self) -> int:
         """Count the pairs of the input, which is rows of the table."""
@@ -111,18 +110,23 @@ class Results(RunResults[PairManifest]):
         parts = self._parts
         for block in self._manifest.blocks:
             paths = [part.path for chunk in block["chunks"] for part in parts[chunk["id"]]]
-            yield partial(_ordered, paths, columns, block)
+            yield partial(_ordered, paths, self._manifest.run, columns, block)
+
+
+def has_places(parameters: PairParameters | ScoreParameters) -> bool:
+    """Tell whether rows that are made with these parameters have places."""
+    return not isinstance(parameters, ScoreParameters) or parameters.report != "score"
 
 
 def _cut(read: Reader, most: int) -> Iterator[Any]:
     return in_batches(read(), most)
 
 
-def _ordered(paths: list[str], wanted: list[str], block: BlockRecord) -> Iterator[Any]:
+def _ordered(paths: list[str], run: str, wanted: list[str], block: BlockRecord) -> Iterator[Any]:
     """Read the rows of one block by ordinal, the columns wanted, in tables."""
     columns = ["ordinal", *(name for name in wanted if name != "ordinal")]
     schema = pa.schema([ALIGNMENTS.field(name) for name in columns])
-    table = pa.concat_tables([schema.empty_table(), *(rows for path in paths for rows in read_tables(path, schema))])
+    table = pa.concat_tables([schema.empty_table(), *(rows for path in paths for rows in read_rows(path, run, schema))])
     ordinals = table["ordinal"].to_numpy()
     order = np.argsort(ordinals, kind="stable")
     if not np.array_equal(ordinals[order], np.arange(block["first"], block["first"] + block["pairs"])):

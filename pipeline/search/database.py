@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalign.pipeline.errors import Damaged, InputError
+from tidalign.pipeline.errors import Damaged, InputError, MissingInput
 from tidalign.pipeline.schema import SEQUENCES
 from tidalign.pipeline.search.records import INDEX, empty_database
 from tidalign.pipeline.search.statistics import DatabaseSize
@@ -81,9 +81,11 @@ def pack(path: str, tables: Iterable[Any], alphabet: str, *, forced: bool = True
 
 
 def open_index(path: str) -> Database:
-    """Open what `tidalign index` wrote. InputError where it is damaged, or of another format."""
+    """Open what `tidalign index` wrote. InputError where it is damaged, or of another format, MissingInput where there is none."""
     try:
         return open_database(path)
+    except FileNotFoundError as error:
+        raise MissingInput(f"{path}: expected an index, found no such file; put it back, or {_AGAIN}") from error
     except Damaged as damaged:
         raise _refused(path, damaged.found) from damaged
 

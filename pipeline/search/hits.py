@@ -124,12 +124,13 @@ def rejected(queries: Any, reason: str) -> Any:
 
 def merged(table: Any, top: int) -> tuple[Integers, Any]:
     """Order the rows of several slices as those of one would be: which rows are kept, in order, and the column `rank` of the whole table. What was rejected
-    stays, behind the hits of its query, without a rank."""
+    stays, behind the hits of its query, without a rank: of several slices that it was rejected in the first."""
     given_up = pc.equal(table["status"], "rejected").to_numpy()
     keys = {name: pc.fill_null(table[name], 0).to_numpy() for name in ("ordinal", "score", "target_ordinal")}
     backward = pc.fill_null(pc.equal(table["strand"], "-"), False).to_numpy()
     order = np.lexsort((backward, keys["target_ordinal"], -keys["score"], given_up, keys["ordinal"]))
     rank = np.empty(len(table), np.int64)
     rank[order] = best.ranks(keys["ordinal"][order]) + 1
-    kept = (rank <= top) | given_up
-    return order[kept[order]], pa.array(rank, mask=given_up)
+    again = np.append(False, given_up[order][:-1] & (np.diff(keys["ordinal"][order]) == 0))[: len(order)]
+    kept = np.where(given_up[order], ~again, rank[order] <= top)
+    return order[kept], pa.array(rank, mask=given_up)

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from tidalign.kernels.local.memory import memory
 from tidalign.pipeline.errors import InputError, shown
-from tidalign.pipeline.files.sniff import Input
+from tidalign.pipeline.files.sniff import Input, sniff
 from tidalign.pipeline.pairs.scored import coding_of
 from tidalign.pipeline.search import database as databases
 from tidalign.pipeline.search.database import Database, SliceRecord
@@ -81,11 +81,6 @@ def queries_path(directory: str, chunk: str) -> str:
     return f"{directory}/queries/{chunk}.parquet"
 
 
-def database_path(directory: str, database: Database) -> str:
-    """Name the file of a packed database: one of a run has no place of its own in the manifest."""
-    return database.path or f"{directory}/{DATABASE}"
-
-
 def read_queries(directory: str, chunk: str) -> Any:
     """Read a chunk of queries: a table in `schema.SEQUENCES`. Damaged where its file is not what was written."""
     return nearest(directory, f"queries/{chunk}.parquet", open_table).read()
@@ -94,9 +89,16 @@ def read_queries(directory: str, chunk: str) -> Any:
 def read_slices(directory: str, manifest: SearchManifest, numbers: Sequence[int]) -> Any:
     """Read slices of the database, one after the other. Damaged where its file is not what was written; InputError where it is an index that has changed."""
     if manifest.database.path:
-        databases.open_index(manifest.database.path)
-        return databases.read_slices(manifest.database.path, numbers)
+        return _of_index(manifest.source["database"], numbers)
     return nearest(directory, DATABASE, partial(databases.read_slices, numbers=numbers))
+
+
+def _of_index(source: dict[str, Any], numbers: Sequence[int]) -> Any:
+    databases.open_index(source["path"])
+    table = databases.read_slices(source["path"], numbers)
+    if sniff(source["path"], allow_empty=True).to_json() != source:  # looked at when all is read, so that what was read is the same
+        raise InputError(source["path"], "the index that the run began with", "one that has changed since the run began", "put that back, or use --new")
+    return table
 
 
 def read_manifest(directory: str) -> SearchManifest:
@@ -107,14 +109,17 @@ def read_manifest(directory: str) -> SearchManifest:
 def packed(directory: str, queries: Input, database: Input, told: OnProgress, check: Check | None = None, threads: int = 1) -> SearchManifest:
     """Give the manifest of a run whose sides are packed: what is missing of them is made, the database read by so many threads. The caller holds the
     directory's lock."""
+    most = None
     if rundir.has_manifest(directory):
         manifest = read_manifest(directory)
-        here = [queries_path(directory, each.id) for each in manifest.queries] + [database_path(directory, manifest.database)]
+        most = max((each.queries for each in manifest.queries), default=None)  # so that chunks, of which there may be parts, are the same again
+        here = [queries_path(directory, each.id) for each in manifest.queries]
+        here += [] if manifest.database.path else [f"{directory}/{DATABASE}"]  # an index may be gone when the run is finished
         if all(Path(path).exists() for path in here):
             return manifest
     parameters = SearchParameters.from_json(rundir.read_plan(directory)["parameters"])
     target = _database(directory, database, parameters, told, threads)
-    chunks = list(_queries(directory, queries, target, parameters, told))
+    chunks = list(_queries(directory, queries, target, parameters, told, most or _most_queries(target, parameters)))
     plain = Database("", target.alphabet, target.slices) if not is_index(database) else target
     names = {f"{each.id}-d{number:05d}": each.queries for each in chunks for number in range(len(target.slices))}
     section = {"database": plain.to_json(), "queries": [{name: getattr(each, name) for name in Queries.__slots__} for each in chunks]}
@@ -139,10 +144,15 @@ def _database(directory: str, source: Input, parameters: SearchParameters, told:
         raise empty_database(source.path) from error
 
 
-def _queries(directory: str, source: Input, database: Database, parameters: SearchParameters, told: OnProgress) -> Iterator[Queries]:
-    """Write the chunks of the queries."""
+def _most_queries(database: Database, parameters: SearchParameters) -> int:
+    """Count the queries of a chunk, at most."""
+    hits = parameters.hits(database.sequences) * len(database.slices)  # who searches does not matter: chunks are the same for all
+    return min(CHUNK_QUERIES, max(1, int(CHUNK_HITS / hits)))
+
+
+def _queries(directory: str, source: Input, database: Database, parameters: SearchParameters, told: OnProgress, most: int) -> Iterator[Queries]:
+    """Write the chunks of the queries, each of so many at most."""
     largest = max(each.letters for each in database.slices) * len(parameters.strands)
-    most = min(CHUNK_QUERIES, max(1, CHUNK_HITS // (parameters.top * len(database.slices))))  # who searches does not matter: chunks are the same for all
     tables = _told(_bounded(records(source, parameters.alphabet), source, database, parameters), "queries", told)
     for number, table in enumerate(databases.cut(tables, max(1, int(CHUNK_CELLS / largest)), most)):
         name = f"q{number:05d}"

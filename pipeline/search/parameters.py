@@ -57,6 +57,10 @@ class SearchParameters(ScoreParameters):
         """Name the strands that are searched, in order."""
         return "+-" if self.strand == "both" else "+"
 
+    def hits(self, sequences: float) -> float:
+        """Count the hits of a query in so many sequences, at most."""
+        return min(self.top, sequences * len(self.strands))
+
     def words(self) -> list[str]:
         """Write everything that can change a row as options of `tidalign search`."""
         words = ScoreParameters.words(self)

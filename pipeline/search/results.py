@@ -17,8 +17,8 @@ from tidalign.pipeline.search.hits import merged
 from tidalign.pipeline.search.manifest import Queries, SearchManifest
 from tidalign.pipeline.search.parameters import SearchParameters
 from tidalign.pipeline.store.layout import SEARCH
-from tidalign.pipeline.store.parts import PartFile, read_tables
-from tidalign.pipeline.store.results import Reader, RunResults, evenly
+from tidalign.pipeline.store.parts import PartFile
+from tidalign.pipeline.store.results import Reader, RunResults, evenly, read_rows
 from tidalign.pipeline.text import in_order
 
 KEYS = ("ordinal", "score", "target_ordinal", "strand", "status")
@@ -106,10 +106,10 @@ def _best(manifest: SearchManifest, parts: dict[str, list[PartFile]], queries: Q
     if len(manifest.database.slices) == 1:  # nothing is to be merged
         schema = pa.schema([SEARCH_HITS.field(name) for name in wanted])
         for path in paths:
-            yield from read_tables(path, schema)
+            yield from read_rows(path, manifest.run, schema)
         return
     schema = pa.schema([SEARCH_HITS.field(name) for name in dict.fromkeys((*wanted, *KEYS))])
-    table = pa.concat_tables([schema.empty_table(), *(rows for path in paths for rows in read_tables(path, schema))])
+    table = pa.concat_tables([schema.empty_table(), *(rows for path in paths for rows in read_rows(path, manifest.run, schema))])
     order, rank = merged(table, manifest.parameters.top)
     if "rank" in wanted:
         table = table.set_column(table.schema.get_field_index("rank"), schema.field("rank"), rank)

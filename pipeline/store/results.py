@@ -1,6 +1,7 @@
 """Gather the results of a finished run of any kind from its parts: a kind says what its chunks are, its schema and its order."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property, partial
 from html import escape
 from itertools import chain
@@ -11,13 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalign.pipeline import text
-from tidalign.pipeline.errors import Damaged, MissingInput
+from tidalign.pipeline.errors import Damaged, ManifestMismatch, MissingInput
 from tidalign.pipeline.in_turn import Task
 from tidalign.pipeline.schema import STATUSES
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.files import open_table
 from tidalign.pipeline.store.layout import Layout
-from tidalign.pipeline.store.parts import PartFile, all_parts, counts, read_tables, scan
+from tidalign.pipeline.store.parts import PartFile, all_parts, counts, scan
 
 if TYPE_CHECKING:
     import pandas
@@ -37,7 +38,7 @@ P = TypeVar("P")
 
 
 class RunResults(Generic[M]):
-    """Give the rows of a finished run; a kind adds `layout`, `manifest_type`, `counted`, `threads`, `parameters`, `cigars`, `_readers` and its own `export`.
+    """Give the rows of a finished run; a kind adds `layout`, `manifest_type`, `counted`, `threads`, `parameters`, `cigars`, `placed`, `_readers` and `export`.
 
     Only one piece of the rows is held in memory at a time. Raises MissingInput when `path` holds no run of this kind or, on reading, when it is not finished
     or has lost a part; ManifestMismatch when it was made with another layout, and Damaged, which is one, where a file is not what was written.
@@ -148,7 +149,7 @@ class RunResults(Generic[M]):
         schema = pa.schema([self.schema.field(name) for name in columns])
         parts = [(part, sum(part.counts.values())) for part in all_parts(self._parts)]
         for part, rows in evenly([(each, rows) for each, rows in parts if rows], most):
-            file = open_table(part.path)
+            file = opened(part.path, self._manifest.run)
             groups = [(group, file.metadata.row_group(group).num_rows) for group in range(file.num_row_groups)]
             for group, _ in evenly(groups, most) if rows > most else groups:
                 yield file.read_row_group(group, columns=columns).select(columns).cast(schema)
@@ -158,7 +159,7 @@ class RunResults(Generic[M]):
         left = most
         for part in all_parts(self._parts):
             if left > 0 and (part.counts.get("capped") or part.counts.get("rejected")):
-                for table in read_tables(part.path, pa.schema([self.schema.field(name) for name in dict.fromkeys((*columns, "status"))])):
+                for table in read_rows(part.path, self._manifest.run, pa.schema([self.schema.field(name) for name in dict.fromkeys((*columns, "status"))])):
                     found = table.filter(pc.is_in(table["status"], pa.array(["capped", "rejected"]))).select(columns)
                     left -= len(found)
                     yield found
@@ -181,6 +182,27 @@ class RunResults(Generic[M]):
                 found = f"whole parts for {whole} of the {wanted} {self.counted} of chunk {chunk}"
                 raise MissingInput(f"{self.path}/parts: found {found}; run the same command again to mend it")
         return parts
+
+
+def opened(path: str, run: str) -> Any:
+    """Open a part that was found in a run. ManifestMismatch where it is gone, or is another run's, since: the directory is written anew."""
+    with suppress(FileNotFoundError):
+        file = open_table(path)
+        if (file.metadata.metadata or {}).get(b"tidalign.run") == run.encode():
+            return file
+    raise changed(path)
+
+
+def changed(path: str) -> ManifestMismatch:
+    """Say of a part that it is no longer what was found of a run."""
+    return ManifestMismatch(f"{path}: expected a part of the run that is read, which has changed meanwhile; read it again when it is finished")
+
+
+def read_rows(path: str, run: str, schema: Any) -> Iterator[Any]:
+    """Read the rows of a part of a run, a row group at a time: tables with the columns of a schema. Raises what `opened` does."""
+    file = opened(path, run)
+    for group in range(file.num_row_groups):
+        yield file.read_row_group(group, columns=schema.names).select(schema.names).cast(schema)
 
 
 def evenly(pieces: Sequence[tuple[P, int]], most: int) -> Iterator[tuple[P, int]]:

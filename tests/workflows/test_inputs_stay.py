@@ -67,6 +67,19 @@ def test_a_log_that_is_read(words: tuple[str, ...], tmp_path: Path, monkeypatch:
     untouched()
 
 
+@pytest.mark.parametrize(("words", "log"), [(("-o", "x.m8"), "./x.m8"), (("-o", "run"), "run"), (("-o", "link/x.m8"), "x.m8")], ids=lambda words: words[-1])
+def test_a_log_that_is_written(words: tuple[str, ...], log: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """There need be no such file yet; what other words there are is none."""
+    made(tmp_path, monkeypatch)
+    Path("link").symlink_to(".")
+    with pytest.raises(SystemExit):
+        main(["search", "a.fa", "b.fa", *words, "--log", log])
+    assert f"--log {log}: expected a name of its own, found that of another argument, {words[-1]}" in capsys.readouterr().err
+    Path("link").unlink()
+    untouched()
+    assert main(["search", "a.fa", "b.fa", "-o", "x.m8", "--device", "cpu", "--log", "cpu"]) == 0 and Path("cpu").stat().st_size
+
+
 def test_a_report_over_what_was_read(tmp_path: Path, command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     made(tmp_path, monkeypatch)
     run = tmp_path / "of" / "run"

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import genome_golden as golden
+import numpy as np
 import pytest
+import simulate
 
 from tidalign.workflows.lastz import status_of, translated
 
@@ -18,14 +20,14 @@ def called(*words: str, cwd: Path | None = None, **options: Any) -> "subprocess.
 @pytest.mark.parametrize(
     ("words", "found"),
     [
-        (["t.fa", "q.fa"], (["genome", "--format=lav", "t.fa", "q.fa", "-o", "-", "--quiet"], None)),
+        (["t.fa", "q.fa"], (["genome", "--format=lav", "t.fa", "q.fa", "-o", "-", "--quiet", "--lastz-status"], None)),
         (
             ["t.fa[multiple]", "Y=9400", "--axt"],
-            (["genome", "--format=lav", "t.fa[multiple]", "/dev/stdin", "Y=9400", "--axt", "-o", "-", "--quiet"], None),
+            (["genome", "--format=lav", "t.fa[multiple]", "/dev/stdin", "Y=9400", "--axt", "-o", "-", "--quiet", "--lastz-status"], None),
         ),
         (
             ["--format=maf", "t.fa", "q.fa[nameparse=darkspace]", "--out=x"],
-            (["genome", "--format=lav", "--format=maf", "t.fa", "q.fa[nameparse=darkspace]", "-o", "-", "--quiet"], "x"),
+            (["genome", "--format=lav", "--format=maf", "t.fa", "q.fa[nameparse=darkspace]", "-o", "-", "--quiet", "--lastz-status"], "x"),
         ),
     ],
 )
@@ -77,6 +79,20 @@ def test_what_is_read_is_not_written(tmp_path: Path, words: list[str]) -> None:
     done = called(*words, "--output=t.fa", cwd=tmp_path)
     assert done.returncode == 1 and "t.fa: expected another name than those of what is read" in done.stderr
     assert (tmp_path / "t.fa").read_text() == (tmp_path / "q.fa").read_text()
+
+
+def test_what_lastz_cuts_is_told_and_whole(tmp_path: Path) -> None:
+    """As LASTZ does where its traceback has no room: "truncating alignment", and the status is 0."""
+    rng = np.random.default_rng(3)
+    target = simulate.sequence(rng, 30_000)
+    for name, letters in (("t.fa", target), ("q.fa", simulate.mutate(rng, target, 0.1))):
+        (tmp_path / name).write_bytes(b">" + name.encode() + b"\n" + letters + b"\n")
+    words = ["t.fa", "q.fa", "--allocate:traceback=200K"]
+    done = called(*words, "--format=maf", cwd=tmp_path)
+    assert done.returncode == 0 and "are cut where the memory of LASTZ's traceback ends; --allocate:traceback=SIZE" in done.stderr
+    assert done.stdout.count("\na score=") + done.stdout.startswith("a score=") > 0
+    alone = [sys.executable, "-m", "tidalign", "genome", *words, "-o", "out.maf", "--device", "cpu", "--quiet"]
+    assert subprocess.run(alone, cwd=tmp_path, timeout=300).returncode == 3
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tidalign.cluster import task
+from tidalign.pipeline.pairs.results import Results
 from tidalign.workflows import progress
 from tidalign.workflows.run.pairs import run
 
@@ -56,9 +57,27 @@ def test_a_log_has_the_traceback_of_an_error(command: Command, tmp_path: Path) -
     assert "Traceback (most recent call last)" in text and "MissingInput" in text and text.rstrip().endswith(done.stderr.strip().removeprefix("tidalign: "))
 
 
+def test_names_that_are_no_utf8(command: Command, inputs: tuple[Path, Path], tmp_path: Path) -> None:
+    """An input is read, and told of; a run directory is refused before anything is made."""
+    odd = inputs[0].rename(tmp_path / "q\udce9.fa")
+    done = command("search", odd, inputs[1], "-o", tmp_path / "run", "--device", "cpu", "--log", tmp_path / "log.txt")
+    assert done.returncode == 0 and "Logging error" not in done.stderr
+    assert "q\\udce9.fa" in (tmp_path / "log.txt").read_text() and "q\\udce9.fa" in (tmp_path / "run" / "report.html").read_text()
+    done = command("search", odd, inputs[1], "-o", tmp_path / "caf\udce9", "--device", "cpu")
+    assert done.returncode == 73 and "expected a path in UTF-8, found other bytes; choose another place with -o" in done.stderr
+    assert not (tmp_path / "caf\udce9").exists()
+
+
 def test_a_log_that_cannot_be(command: Command, inputs: tuple[Path, Path], tmp_path: Path) -> None:
     done = command("pairs", *inputs, "-o", tmp_path / "run", "--log", tmp_path)
     assert done.returncode == 73 and "the log cannot be written: Is a directory; name another with --log" in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_log_without_room_does_the_run_no_harm(command: Command, inputs: tuple[Path, Path], tmp_path: Path) -> None:
+    done = command("pairs", *inputs, "-o", tmp_path / "run", "--log", "/dev/full")
+    assert done.returncode == 0 and "1 pairs: 1 exact" in done.stderr, done.stderr
+    assert done.stderr.count("the log cannot be written any more: ") == 1 and "Traceback" not in done.stderr and "Logging error" not in done.stderr
 
 
 def test_verbose_shows_what_is_done(command: Command, inputs: tuple[Path, Path], tmp_path: Path) -> None:
@@ -76,6 +95,15 @@ def test_a_log_has_each_line_once_however_much_is_shown(command: Command, inputs
         said.append([found[1].partition(" ")[0] for line in lines if (found := LINE.fullmatch(line))])
         assert done.returncode == 0 and len(set(lines)) == len(lines) == len(said[-1])
     assert said[0] == said[1] and "device {" in done.stderr
+
+
+def test_threads_bound_exports(command: Command, inputs: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    used, known = [], Results.export
+    monkeypatch.setattr(Results, "threads", 12)
+    monkeypatch.setattr(Results, "export", lambda self, *words, **options: used.append(self.threads) or known(self, *words, **options))
+    assert command("pairs", *inputs, "-o", tmp_path / "run", "--device", "cpu").returncode == 0
+    assert command("export", tmp_path / "run", "-o", tmp_path / "out.sam", "--threads", "1").returncode == 0
+    assert used == [1]
 
 
 def test_threads_bound_cores(command: Command, inputs: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

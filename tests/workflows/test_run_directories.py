@@ -1,11 +1,16 @@
 """Run directories as commands meet them: who removes one holds it meanwhile, and one of another kind is called by its name."""
 
 import fcntl
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tidalign.pipeline.pairs.results import Results
+from tidalign.workflows import running
 from tidalign.workflows.status import Exit
 
 LETTERS = "GATTACACCTGAGTCATTGCCA" * 8
@@ -54,6 +59,36 @@ def test_a_run_that_begins_while_another_is_removed_stays(inputs: None, command:
     answer = command("pairs", "a.fa", "b.fa", "-o", "out.sam", "--device", "cpu")
     assert answer.returncode == Exit.COMPLETE, answer.stderr
     assert Path("out.sam.run", "parts").exists()
+
+
+def test_a_run_is_held_while_it_is_written_out(inputs: None, command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same command elsewhere, as of a workflow manager that tries again, would remove it meanwhile."""
+    export, answers = Results.export, []
+
+    def watched(self: Results, *arguments: Any, **options: Any) -> None:
+        answers.append(command("pairs", "a.fa", "b.fa", "-o", "out.sam", "--device", "cpu"))
+        export(self, *arguments, **options)
+
+    monkeypatch.setattr(Results, "export", watched)
+    assert command("pairs", "a.fa", "b.fa", "-o", "out.sam", "--device", "cpu").returncode == Exit.COMPLETE
+    (other,) = answers
+    assert other.returncode == Exit.CANNOT_WRITE and "in use by process" in other.stderr
+    assert Path("out.sam").exists() and not Path("out.sam.run").exists()
+
+
+def test_a_run_that_another_has_removed(inputs: None, command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    locked = running.locked
+
+    @contextmanager
+    def late(directory: str) -> Iterator[None]:
+        shutil.rmtree(directory)  # the other is done
+        with locked(directory):
+            yield
+
+    monkeypatch.setattr(running, "locked", late)
+    answer = command("pairs", "a.fa", "b.fa", "-o", "out.sam", "--device", "cpu")
+    assert answer.returncode == Exit.CANNOT_WRITE and "removed meanwhile by the same command elsewhere" in answer.stderr
+    assert not Path("out.sam.run").exists()
 
 
 @pytest.mark.parametrize("more", [(), ("--new",)])

@@ -9,6 +9,8 @@ import termios
 import time
 from array import array
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import psutil
 import pytest
@@ -101,6 +103,34 @@ def test_what_goes_with_the_command_is_not_forced_to_disk(tmp_path: Path, monkey
     assert capfd.readouterr().out.startswith("##maf") and not forced
     assert cli.main([*words, "-o", str(tmp_path / "run")]) == Exit.COMPLETE
     assert len(forced) > 5
+
+
+PRINTED = ("man", "completion bash", "completion fish", "check", "estimate pairs a.fa b.fa -o out.sam", "estimate --json search a.fa b.fa -o out.m8")
+
+
+@pytest.mark.parametrize("words", PRINTED)
+def test_what_is_printed_for_nobody(words: str, folder: Path) -> None:
+    """A reader that is gone before anything is written."""
+    ours, theirs = os.pipe()
+    os.close(ours)
+    done = subprocess.run([PROGRAM, *words.split()], stdout=theirs, stderr=subprocess.PIPE, text=True, cwd=folder)
+    os.close(theirs)
+    assert (done.returncode, done.stderr) == (Exit.OUTPUT_CLOSED, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has it")
+@pytest.mark.parametrize("words", PRINTED)
+def test_what_is_printed_where_there_is_no_room(words: str, folder: Path) -> None:
+    answer = shell(folder, f"{words} > /dev/full")
+    said = "tidalign: standard output: no space left on its disk; free some, then run the same command again\n"
+    assert (answer.returncode, answer.stderr) == (Exit.DISK_FULL, said)
+
+
+def test_a_pipe_of_others_is_none_of_standard_output(folder: Path, monkeypatch: pytest.MonkeyPatch, command: Any) -> None:
+    """One of a run that breaks is no reader that has gone."""
+    monkeypatch.setattr("tidalign.workflows.commands.manual.page", mock.Mock(side_effect=BrokenPipeError("of a worker")))
+    answer = command("man")
+    assert answer.returncode == Exit.BUG and "BrokenPipeError: of a worker" in answer.stderr
 
 
 @pytest.mark.parametrize("words", ["a.fa - < b.fa", "a.fa < b.fa", "a.fa /dev/stdin < b.fa", "a.fa --step=1 <(cat b.fa)"])
@@ -233,3 +263,38 @@ def test_a_signal_ends_the_wait_for_threads() -> None:
     kill += "threading.Thread(target=send, daemon=True).start()"
     answer = subprocess.run([sys.executable, "-c", kill + ENDING, "sleeps", ""], capture_output=True, text=True, timeout=300)
     assert (answer.returncode, answer.stdout, answer.stderr) == (7, "", "")
+
+
+STOPPED = """
+import os, signal, sys
+from tidalign.workflows import __main__
+from tidalign.workflows.commands import pairs
+
+number = int(sys.argv.pop(1))
+if sys.argv.pop(1) == "nohup":
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+pairs.command = lambda args: os.kill(os.getpid(), number) or 0
+__main__.main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "around", "output", "status", "said"),
+    [
+        (
+            signal.SIGTERM,
+            "",
+            "-",
+            143,
+            "stopped by SIGTERM; nothing is kept of what goes to standard output: with -o FILE a run goes on where it was stopped\n",
+        ),
+        (signal.SIGINT, "", "-", 130, "stopped by SIGINT; nothing is kept"),
+        (signal.SIGINT, "", "run", 130, "stopped by SIGINT; run the same command again to go on from here\n"),
+        (signal.SIGHUP, "", "run", 143, "stopped by SIGHUP; what is done is kept, and this goes on from here:\ntidalign pairs"),
+        (signal.SIGHUP, "nohup", "run", 0, ""),
+    ],
+)
+def test_what_is_said_of_a_stop(number: int, around: str, output: str, status: int, said: str, folder: Path) -> None:
+    words = ["pairs", "a.fa", "b.fa", "-o", output, *(["--format", "sam"] if output == "-" else [])]
+    answer = subprocess.run([sys.executable, "-c", STOPPED, str(int(number)), around, *words], capture_output=True, text=True, cwd=folder, timeout=300)
+    assert answer.returncode == status and said in answer.stderr and "Traceback" not in answer.stderr, answer.stderr

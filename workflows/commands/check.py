@@ -12,6 +12,7 @@ from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import usable
 from tidalign.pipeline.device import CPU, GPU, Device
 from tidalign.pipeline.errors import Damaged, ManifestMismatch
+from tidalign.workflows.answer import answer
 from tidalign.workflows.commands.export import RESULTS
 from tidalign.workflows.progress import Progress
 from tidalign.workflows.status import Exit
@@ -38,7 +39,7 @@ def command(args: argparse.Namespace) -> Exit:
     """Print one line for each thing looked at; status 0, 69 if something is missing, 1 if an answer is wrong; 78 if files of a run are damaged."""
     if args.run is not None:
         return _verify(args.run)
-    print(f"tidalign {version('tidalign')}, Python {platform.python_version()}, {platform.system()} {platform.machine()}")
+    answer(f"tidalign {version('tidalign')}, Python {platform.python_version()}, {platform.system()} {platform.machine()}")
     missing = _packages()
     if missing:
         raise NoWorkers(f"missing: {', '.join(missing)}; install what tidalign needs: python -m pip install --upgrade tidalign")
@@ -61,8 +62,8 @@ def _compile(devices: list[Device]) -> Exit:
     finally:
         progress.close()
     for line in failed:
-        print(f"wrong: {line}")
-    print(f"kernels compiled and kept: {total - len(failed)} of {total} commands ran, {time.monotonic() - began:.0f} s")
+        answer(f"wrong: {line}")
+    answer(f"kernels compiled and kept: {total - len(failed)} of {total} commands ran, {time.monotonic() - began:.0f} s")
     return Exit.BUG if failed else Exit.COMPLETE
 
 
@@ -81,7 +82,7 @@ def _calibrate(devices: list[Device]) -> None:
             progress.close()
         if found:
             rates.keep(found)
-            print(f"calibrated: {found.device}, {len(found.seconds)} kinds of work, {time.monotonic() - began:.0f} s; estimates use these figures from now on")
+            answer(f"calibrated: {found.device}, {len(found.seconds)} kinds of work, {time.monotonic() - began:.0f} s; estimates use these figures from now on")
 
 
 def _verify(run: str) -> Exit:
@@ -90,7 +91,7 @@ def _verify(run: str) -> Exit:
     from tidalign.pipeline.store import rundir
 
     if source.index_at(run):
-        print(f"{run}: none of its files is damaged; an index of {index.verify(run)}")
+        answer(f"{run}: none of its files is damaged; an index of {index.verify(run)}")
         return Exit.COMPLETE
     plan = rundir.require(run)
     files = [path for path in sorted(Path(run).rglob("*")) if path.is_file()]
@@ -99,10 +100,10 @@ def _verify(run: str) -> Exit:
         module, name = RESULTS[plan["kind"]]
         getattr(import_module(module), name)(run).statuses()  # raises an error where parts lack
     for path, found in wrong.items():
-        print(f"{path}: {found}")
+        answer(f"{path}: {found}")
     if wrong:
         raise ManifestMismatch(f"{run}: {len(wrong)} of {len(files)} files are damaged; the command that made the run makes anew what it needs of them")
-    print(f"{run}: {len(files)} files, none of them damaged; the run is {'finished' if rundir.finished(run) else 'not finished'}")
+    answer(f"{run}: {len(files)} files, none of them damaged; the run is {'finished' if rundir.finished(run) else 'not finished'}")
     return Exit.COMPLETE
 
 
@@ -145,7 +146,7 @@ def _packages() -> list[str]:
             found.append(f"{name} {version(name)}")
         except PackageNotFoundError:
             missing.append(name)
-    print(f"packages: {', '.join(found)}")
+    answer(f"packages: {', '.join(found)}")
     return missing
 
 
@@ -158,21 +159,21 @@ def _machine() -> list[Device]:
     from tidalign.kernels.runtime.numba_internals import difference
 
     width = f"vectors of {vectors_host.VECTOR_LANES} lanes" if vectors_host.VECTOR_LANES > 1 else "plain loops (no vector instructions that the kernels use)"
-    print(f"processor: {cores()} cores for this process, {width}")
+    answer(f"processor: {cores()} cores for this process, {width}")
     chosen = bases()
-    print(f"compiled kernels: {chosen.kept or 'kept in memory only: no folder can be written; set NUMBA_CACHE_DIR to one that can'}")
+    answer(f"compiled kernels: {chosen.kept or 'kept in memory only: no folder can be written; set NUMBA_CACHE_DIR to one that can'}")
     for refused, why in chosen.refused:
-        print(f"no folder for compiled kernels: {refused}: {why}; set NUMBA_CACHE_DIR to a folder that only you can write to")
+        answer(f"no folder for compiled kernels: {refused}: {why}; set NUMBA_CACHE_DIR to a folder that only you can write to")
     if chosen.kept and (unknown := difference()):
-        print(f"numba {version('numba')} keeps kernels in a way of its own ({unknown}): they come from its cache as it is, and commands start more slowly")
+        answer(f"numba {version('numba')} keeps kernels in a way of its own ({unknown}): they come from its cache as it is, and commands start more slowly")
     try:
         gpus = usable()
     except NoWorkers as error:
-        print(f"GPUs: none used, pairs and genomes are aligned on the cores: {error}")
+        answer(f"GPUs: none used, pairs and genomes are aligned on the cores: {error}")
         return [CPU]
-    print(f"GPUs: {', '.join(f'{name} ({number})' for number, name in gpus.items())}; pairs and genomes are aligned there, with --device cpu on the cores")
+    answer(f"GPUs: {', '.join(f'{name} ({number})' for number, name in gpus.items())}; pairs and genomes are aligned there, with --device cpu on the cores")
     if CUPYS_MOVED:
-        print(f"no folder for what CuPy compiles: {CUPYS_MOVED}")
+        answer(f"no folder for what CuPy compiles: {CUPYS_MOVED}")
     return [CPU, GPU]
 
 
@@ -199,10 +200,10 @@ def _self_test(device: Device, *, every: bool) -> Exit:
         if not warm_up(GenomeParameters(), device).equals(warm_up(GenomeParameters())):
             wrong.append("two small genomes: other alignments on the gpu than on the cpu")
     for line in wrong:
-        print(f"wrong: {line}")
+        answer(f"wrong: {line}")
     seconds = time.monotonic() - began
-    print(f"self-test on the {device.name}: {tried - len(wrong)} of {tried} known answers, {seconds:.1f} s{' (compiling included)' if seconds > 2 else ''}")
+    answer(f"self-test on the {device.name}: {tried - len(wrong)} of {tried} known answers, {seconds:.1f} s{' (compiling included)' if seconds > 2 else ''}")
     if not wrong:
         return Exit.COMPLETE
-    print("Alignments cannot be trusted here. Remove the folder of compiled kernels and try again; if that does not help, please report all of the above.")
+    answer("Alignments cannot be trusted here. Remove the folder of compiled kernels and try again; if that does not help, please report all of the above.")
     return Exit.BUG

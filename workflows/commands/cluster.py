@@ -5,6 +5,7 @@ import os
 
 from tidalign.cluster.slurm import site
 from tidalign.pipeline.errors import CannotWrite
+from tidalign.workflows.answer import answer
 from tidalign.workflows.progress import say
 from tidalign.workflows.status import Exit
 
@@ -22,7 +23,7 @@ def command(args: argparse.Namespace) -> Exit:
             file.write(text)
     except OSError as error:
         raise CannotWrite(f"{path}: {error.strerror}; set XDG_CONFIG_HOME to a folder that can be written to") from error
-    print(text, end="")
+    answer(text, end="")
     if not args.quiet:
         say(f"{path}: written; edit it, then see a job's script with `tidalign --cluster slurm --dry-run pairs ..`")
     return Exit.COMPLETE

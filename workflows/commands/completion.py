@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Iterator, Mapping
 from shlex import quote
 
+from tidalign.workflows.answer import answer
 from tidalign.workflows.options.arguments import commands
 from tidalign.workflows.status import Exit
 
@@ -33,7 +34,7 @@ complete -o default -F _tidalign tidalign
 
 def command(args: argparse.Namespace) -> Exit:
     """Run `tidalign completion SHELL`: print it."""
-    print(SHELLS[args.shell](), end="")
+    answer(SHELLS[args.shell](), end="")
     return Exit.COMPLETE
 
 

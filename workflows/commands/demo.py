@@ -6,8 +6,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow.compute as pc
 
+from tidalign.cluster.task import cores
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.pairs.results import Results
+from tidalign.workflows.answer import answer
 from tidalign.workflows.commands.genome import align_genomes
 from tidalign.workflows.commands.pairs import align_pairs
 from tidalign.workflows.progress import Progress
@@ -36,18 +38,20 @@ def command(args: argparse.Namespace) -> Exit:
         )
     finally:
         progress.close()
+    results.threads = min(results.threads, cores())
     results.export(folder / "alignments.sam")
     results.export(folder / "alignments.tsv")
-    print(summary(results))
+    answer(summary(results))
     try:
         genomes = align_genomes(
             DATA / "fly_melanogaster.fa.gz", DATA / "fly_pseudoobscura.fa.gz", out=folder / "flies", progress=None if args.quiet else progress
         )
     finally:
         progress.close()
+    genomes.threads = min(genomes.threads, cores())
     genomes.export(folder / "flies.maf")
-    print(summary_of_genomes(genomes))
-    print(
+    answer(summary_of_genomes(genomes))
+    answer(
         f"""
 Written: {folder}/alignments.sam, {folder}/alignments.tsv, {folder}/flies.maf and the run directories {folder}/run and {folder}/flies.
 Next:

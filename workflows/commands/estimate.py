@@ -2,11 +2,11 @@
 
 import argparse
 import json
-import sys
-from typing import Any, TextIO
+from typing import Any
 
 from tidalign.cluster.task import cores
 from tidalign.pipeline.formats import table as formats
+from tidalign.workflows.answer import answer
 from tidalign.workflows.commands import genome, genomes, pairs, search
 from tidalign.workflows.estimate import of_genomes, of_pairs
 from tidalign.workflows.estimate import search as of_search
@@ -18,19 +18,17 @@ from tidalign.workflows.status import Exit
 
 def command(args: argparse.Namespace) -> Exit:
     """Print what the command would take: a table, or JSON."""
-    show(args, forecast_of(args), sys.stdout)
+    answer(shown(args, forecast_of(args)))
     return Exit.COMPLETE
 
 
-def show(args: argparse.Namespace, forecast: Forecast, file: TextIO, **more: Any) -> None:
-    """Print a forecast. more: lines of the table, and names of the JSON."""
+def shown(args: argparse.Namespace, forecast: Forecast, **more: Any) -> str:
+    """Write a forecast as the table or JSON that is wanted. more: lines of the table, and names of the JSON."""
     if args.json:
-        print(json.dumps(values(forecast, cores()) | more, indent=1), file=file)
-        return
+        return json.dumps(values(forecast, cores()) | more, indent=1)
     lines = [*table(forecast, cores()), *((name.replace("_", " "), str(value)) for name, value in more.items())]
     width = max(len(name) for name, _ in lines)
-    for name, value in lines:
-        print(f"{name:<{width}}  {value}", file=file)
+    return "\n".join(f"{name:<{width}}  {value}" for name, value in lines)
 
 
 def forecast_of(args: argparse.Namespace) -> Forecast:

@@ -13,14 +13,14 @@ import numpy as np
 import pyarrow as pa
 
 from tidalign.cluster.given import SchedulerLike, scheduler_of
-from tidalign.pipeline.errors import shown
+from tidalign.pipeline.errors import InputError, shown
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.formats.export import refuse_side
 from tidalign.pipeline.genome.formats import masking
 from tidalign.pipeline.genome.input import index
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.input.sides import load_side
-from tidalign.pipeline.genome.input.source import GenomeSource, Pair, pair_name
+from tidalign.pipeline.genome.input.source import GenomeSource, Pair, is_pipe, pair_name
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import Check, GenomeManifest
 from tidalign.pipeline.genome.repeats import repeats
@@ -149,8 +149,15 @@ def align_genomes(
 def _refuse(run: Path, file: Path | None, manifest: GenomeManifest) -> None:
     """Refuse sides that cannot be written in the format of a file before they are aligned."""
     if chosen := file and table.of_output(table.GENOME, str(file)):
+        _refuse_gaps(chosen, manifest.parameters)
         for side in manifest.sides:
             refuse_side(chosen, side["role"], side["spec"], load_side(str(run.absolute()), manifest.run, side["id"])[0])
+
+
+def _refuse_gaps(format: table.Format, parameters: GenomeParameters) -> None:
+    """Refuse a run with gaps for a format without."""
+    if format.name.startswith("segments") and parameters.gapped:
+        raise InputError("segments", "alignments without gaps", "a run with gaps", "use --nogapped")
 
 
 def align(
@@ -169,6 +176,9 @@ def align(
     if not new and (known := rundir.finished_source(str(out), GENOMES)):
         source = replace(source, known=tuple(known["files"]))
     source = source.found().absolute()  # MissingInput before anything is written
+    if source.segments and is_pipe(source.segments) and (resources.workers != 0 or len(source.pairs) > 1 or source.all_vs_all):
+        found = "a pipe, which can be read once, by this process alone"
+        raise InputError(source.segments, "a file of segments", found, "write it to a file first, or align one pair with --workers 0")
     index.check(source, wanted)
     with running.prepared(Path(out), GENOMES, new=new, source=source, files=files):
         run_genomes(str(out), source, wanted, resources=resources, progress=progress, check=check, shard=shard)
@@ -184,7 +194,7 @@ def kept_stages(names: Sequence[str]) -> tuple[str, ...]:
 
 def source_of(args: argparse.Namespace) -> GenomeSource:
     """Read what the options say of the input."""
-    target, query = with_actions(args, args.target, args.query or args.target)
+    target, query = with_actions(args, args.target, args.target if args.query is None else args.query)
     if args.query is None:
         target, query = sides_of(target, None, with_itself=True)
     return GenomeSource((Pair(pair_name(target, query), target, query),), segments=args.options.get("segments"), keep=kept_stages(args.keep))
@@ -203,6 +213,9 @@ def command(args: argparse.Namespace) -> Exit:
                 masking.write(path, way, results.genomes()[0], results.masks(0), markend=args.markend)
         this.export(results, markend=args.markend)
         partial = is_partial(results)
+        if args.lastz_status and partial and not results.shortfalls():  # LASTZ says so, too, and takes it for whole
+            say(f"{statuses['capped']:,} alignments are cut where the memory of LASTZ's traceback ends; --allocate:traceback=SIZE gives it more than 80M")
+            partial = False
         this.end(f"{alignments(statuses):,} alignments", results, statuses, none="none", partial=partial)
     return Exit.PARTIAL if partial else Exit.COMPLETE
 
@@ -215,6 +228,8 @@ def alignments(statuses: dict[str, int]) -> int:
 def check_format(run: Path, args: argparse.Namespace, manifest: GenomeManifest) -> None:
     """Refuse sides that cannot be written in the format before they are aligned; say which of their sequences will have one name."""
     chosen = table.find(table.GENOME, args.format) if args.format else None
+    if chosen:
+        _refuse_gaps(chosen, manifest.parameters)
     for side in manifest.sides:
         if chosen or side["sequences"] > 1:
             genome = load_side(str(run.absolute()), manifest.run, side["id"])[0]

@@ -10,8 +10,10 @@ from pathlib import Path
 
 from tidalign.cluster.given import SchedulerLike, scheduler_of
 from tidalign.pipeline.errors import CannotWrite, InputError, shown
+from tidalign.pipeline.formats import table
 from tidalign.pipeline.formats.together import Together
 from tidalign.pipeline.genome.input.jobs import is_list, read_jobs, read_list
+from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair, pair_name, safe
 from tidalign.pipeline.genome.plan import GenomeManifest
 from tidalign.pipeline.genome.results import GenomeResults
@@ -129,6 +131,9 @@ def check_names(run: Path, args: argparse.Namespace, manifest: GenomeManifest) -
     """Refuse names that cannot be written in the format, or be those of files, before anything is aligned."""
     check_format(run, args, manifest)
     if args.merge:
+        if (chosen := table.find(table.GENOME, args.format)).above:  # one header for all
+            targets = [load_side(str(run.absolute()), manifest.run, side["id"])[0] for side in manifest.sides if side["role"] == "target"]
+            chosen.load("check_together")(" ".join(args.inputs), targets, chosen)
         return
     files = [f"{safe(name)}.{_suffix(args)}" for name in manifest.names]
     way_out = f"shorten or change the names{' of the sequences' if args.all_vs_all else ''}, or use --merge for one file of all pairs"
@@ -139,7 +144,8 @@ def check_names(run: Path, args: argparse.Namespace, manifest: GenomeManifest) -
 
 
 def _suffix(args: argparse.Namespace) -> str:
-    return str(args.format.partition(":")[0].rstrip("+-"))
+    name = args.format.removesuffix(table.GZIP)
+    return str(name.partition(":")[0].rstrip("+-") + args.format[len(name) :])
 
 
 def export_pairs(results: GenomeResults, folder: Path, args: argparse.Namespace) -> str:

@@ -10,6 +10,7 @@ from tidalign.pipeline.formats.export import refuse_input
 from tidalign.pipeline.genome.input import index as targets
 from tidalign.pipeline.search import database as databases
 from tidalign.pipeline.search.records import READERS, empty_database, inspect, is_index, records
+from tidalign.workflows.options.common import STANDARD_OUTPUT
 from tidalign.workflows.options.given import parameters
 from tidalign.workflows.progress import say
 from tidalign.workflows.status import Exit
@@ -30,9 +31,10 @@ def command(args: argparse.Namespace) -> Exit:
 
 def index(database: str | Path, out: str | Path, *, alphabet: str = "dna") -> Any:
     """Pack a database into the file `out`, whole or not at all; returns what it holds. Raises what reading it raises, and CannotWrite or DiskFull."""
-    source, path = inspect(str(database), "database"), str(Path(out).absolute())
-    if Path(path).is_dir():
-        raise CannotWrite(f"{out}: expected a file to write, found a directory")
+    source, path = inspect(str(database), "database"), str(Path(out).resolve())  # a symbolic link stays one
+    if str(out) == STANDARD_OUTPUT or (Path(out).exists() and not Path(out).is_file()):
+        found = "standard output" if str(out) == STANDARD_OUTPUT else "a directory" if Path(out).is_dir() else "a device or a pipe"
+        raise CannotWrite(f"{out}: expected a file to write, found {found}; name one with -o")
     refuse_input(path, {"path": source.path})
     if is_index(source):
         raise CannotWrite(f"{database}: an index already; give the sequences that it was made of, or search it as it is")

@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Iterator
 from importlib.metadata import version
 
+from tidalign.workflows.answer import answer
 from tidalign.workflows.options import texts
 from tidalign.workflows.options.arguments import commands, parser
 from tidalign.workflows.status import Exit
@@ -11,7 +12,7 @@ from tidalign.workflows.status import Exit
 
 def command(args: argparse.Namespace) -> Exit:
     """Run `tidalign man`: print it."""
-    print(page(), end="")
+    answer(page(), end="")
     return Exit.COMPLETE
 
 

@@ -10,13 +10,14 @@ from typing import Any
 from tidalign.cluster.given import SchedulerLike, scheduler_of
 from tidalign.pipeline.errors import MissingInput
 from tidalign.pipeline.formats import table
+from tidalign.pipeline.formats.export import refuse_less
 from tidalign.pipeline.pairs.aligner import PairParameters
 from tidalign.pipeline.pairs.formats.lift import contigs
 from tidalign.pipeline.pairs.input.read import PairSource, inspect
 from tidalign.pipeline.pairs.manifest import Check, PairManifest
 from tidalign.pipeline.pairs.models import PenaltiesLike
 from tidalign.pipeline.pairs.partition import Names
-from tidalign.pipeline.pairs.results import Results
+from tidalign.pipeline.pairs.results import Results, has_places
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import PAIRS
 from tidalign.workflows import running
@@ -86,9 +87,11 @@ def align_pairs(
     columns = {"query_column": query_column, "target_column": target_column, "alphabet": parameters.alphabet}
     paths = (str(queries), None if targets is None else str(targets))
     run, file = running.place(out, table.PAIRS)
+    chosen = table.of_output(table.PAIRS, str(out))
+    if chosen:
+        refuse_parameters(chosen, parameters)
     source = _source(None if new else run, *paths, interleaved=interleaved, same_names=same_names, allow_empty=allow_empty, **columns)
     resources = Resources(workers, scheduler_of(scheduler), device, gpus, insecure, cpu_workers, scratch)
-    chosen = table.of_output(table.PAIRS, str(out))
     source = replace(source, whole=source.has_pipe and chosen is not None and chosen.wants_letters({}))
     more: dict[str, Any] = {"check": partial(check_names, run, chosen, None, source), "files": [file] if file else []}
     results = running.show(align(source, parameters, run, resources, new=new, progress=progress, **more))
@@ -134,8 +137,15 @@ def command(args: argparse.Namespace) -> Exit:
     return Exit.PARTIAL if incomplete else Exit.COMPLETE
 
 
+def refuse_parameters(format: table.Format, parameters: Any) -> None:
+    """Raise InputError for a format that cannot hold what these parameters give, whatever the input is."""
+    refuse_less(table.PAIRS, format, cigars=not parameters.penalty_only, placed=has_places(parameters))
+    if format.name == "bam":
+        format.load("check_alphabet")(parameters.alphabet)
+
+
 def check_names(run: Path, format: table.Format | None, lift: str | None, source: PairSource, manifest: PairManifest) -> None:
-    """Refuse names that cannot be written in a format as soon as all are read."""
+    """Refuse names, and contigs, that cannot be written in a format as soon as all are read."""
 
     def where(role: str, ordinal: int) -> tuple[str, int]:
         if source.interleaved:
@@ -146,7 +156,9 @@ def check_names(run: Path, format: table.Format | None, lift: str | None, source
     if format and format.names:
         format.load(format.names)(names, where)
     if format and lift is not None:
-        contigs(names, lift, where)
+        found = contigs(names, lift, where)
+        if format.names:
+            format.load("check_contigs")(found)
 
 
 def source_of(args: argparse.Namespace, run: Path | None, alphabet: str) -> PairSource:

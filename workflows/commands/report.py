@@ -6,8 +6,9 @@ from importlib import import_module
 from tidalign.pipeline.formats.export import refuse_input
 from tidalign.pipeline.store import rundir
 from tidalign.workflows.commands.export import RESULTS
+from tidalign.workflows.options.common import STANDARD_OUTPUT
 from tidalign.workflows.progress import say
-from tidalign.workflows.report.make import make
+from tidalign.workflows.report.make import make, refuse_own
 from tidalign.workflows.status import Exit
 
 
@@ -18,7 +19,8 @@ def command(args: argparse.Namespace) -> Exit:
     results.statuses()  # MissingInput where the run is not finished
     for output in filter(None, (args.output, args.multiqc)):
         refuse_input(output, rundir.read_plan(args.run)["source"])
+        refuse_own(args.run, output)
     written = make(results, args.output, args.multiqc)
     if not args.quiet:
-        say("; ".join(written))
+        say("; ".join("standard output" if name == STANDARD_OUTPUT else name for name in written))
     return Exit.COMPLETE

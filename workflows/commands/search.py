@@ -10,6 +10,7 @@ from typing import Any
 from tidalign.cluster.given import SchedulerLike, scheduler_of
 from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.formats import table
+from tidalign.pipeline.formats.export import refuse_less
 from tidalign.pipeline.search.manifest import SearchManifest, read_queries, read_slices
 from tidalign.pipeline.search.parameters import SearchParameters
 from tidalign.pipeline.search.records import inspect
@@ -62,9 +63,11 @@ def search_files(
     """
     parameters = SearchParameters(scoring, alphabet, span, report, ambiguous, top=top, min_score=min_score, strand=strand)
     run, file = running.place(out, table.SEARCH)
+    chosen = table.of_output(table.SEARCH, str(out))
+    if chosen:
+        refuse_less(table.SEARCH, chosen, cigars=parameters.report == "cigar", placed=parameters.report != "score")
     source = _source(None if new else run, str(queries), str(database))
     resources = Resources(workers, scheduler_of(scheduler), device, gpus, insecure, cpu_workers, scratch)
-    chosen = table.of_output(table.SEARCH, str(out))
     check = partial(check_names, chosen.name if chosen else None, source)
     files = [file] if file else []
     results = running.show(_search(source, parameters, run, resources, new=new, progress=progress, check=check, files=files))

@@ -1,12 +1,15 @@
 """Submit a command as a job: what `--cluster slurm` before it does."""
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from tidalign.cluster.errors import Stopped
 from tidalign.cluster.slurm import job, site
 from tidalign.pipeline.errors import InputError, MissingInput
+from tidalign.workflows.answer import answer
 from tidalign.workflows.estimate.forecast import duration
 from tidalign.workflows.progress import say
 
@@ -21,11 +24,11 @@ def submit(args: argparse.Namespace, command: Sequence[str]) -> int:
     before = [*(["--requeue"] if args.requeue else []), *(["--stop-after", f"{args.stop_after:g}"] if args.stop_after else [])]
     text = job.script([*program(), *before, *command], profile, name=f"tidalign-{args.module}", folder=str(Path.cwd()), log=log, requeue=args.requeue)
     if args.dry_run:
-        sys.stdout.write(text)
+        answer(text, end="")
         _estimate(args, profile)
         return 0
     number = job.submit(text)
-    print(number, flush=True)
+    answer(number)
     log = log.replace("%j", number)
     if not args.quiet:
         say(f"job {number}: submitted; log {log}; scancel {number} ends it")
@@ -35,7 +38,7 @@ def submit(args: argparse.Namespace, command: Sequence[str]) -> int:
         return job.follow(number, Path(log), lambda said: print(said, end="", file=sys.stderr, flush=True))
     except KeyboardInterrupt:
         say(f"job {number} goes on, its log no longer shown; scancel {number} ends it")
-        raise
+        return Stopped(signal.SIGINT).status
 
 
 def _estimate(args: argparse.Namespace, profile: site.Profile) -> None:
@@ -52,7 +55,7 @@ def _estimate(args: argparse.Namespace, profile: site.Profile) -> None:
     what = f"{gpus} GPUs of {profile.nodes} nodes" if gpus else f"{workers} processors of {profile.nodes} nodes"
     seconds = on_gpus[0] if on_gpus else None if gpus else forecast.seconds(workers)
     job = f"{what}, {'no figures for them' if seconds is None else duration(seconds)}; time asked for: {profile.time or 'as Slurm gives'}"
-    estimate.show(args, forecast, sys.stderr, job=job)
+    print(estimate.shown(args, forecast, job=job), file=sys.stderr)
 
 
 def program() -> list[str]:

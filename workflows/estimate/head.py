@@ -16,7 +16,7 @@ from tidalign.pipeline.files.sniff import Input
 from tidalign.pipeline.pairs.input import stream, tables
 from tidalign.pipeline.pairs.input.read import PairSource
 from tidalign.pipeline.pairs.pack import pack_pairs, pair_table
-from tidalign.pipeline.schema import CHUNK
+from tidalign.pipeline.schema import CHUNK, SEQUENCES
 
 HEAD_BYTES = 1 << 20
 """Of a file, as it lies on the disk."""
@@ -88,16 +88,24 @@ def _of_table(source: PairSource) -> tuple[Any, Any, float]:
     """Give the first rows of a table's two sides, and how many rows it has."""
     first = source.inputs[0]
     sides = [
-        next(tables.records(first, column, f"{side}_name", source.alphabet))
+        _first_rows(first, column, f"{side}_name", source.alphabet)
         for side, column in zip(tables.SIDES, (source.query_column, source.target_column), strict=True)
     ]
     rows = min(map(len, sides))
-    if first.format == "parquet":
-        count = pq.read_metadata(first.path).num_rows
-    else:
-        file = pa.ipc.open_file(pa.memory_map(first.path))
-        count = sum(file.get_batch(batch).num_rows for batch in range(file.num_record_batches))
-    return sides[0].slice(0, rows), sides[1].slice(0, rows), float(count)
+    return sides[0].slice(0, rows), sides[1].slice(0, rows), _rows_of(first)
+
+
+def _first_rows(source: Input, column: str, name: str, alphabet: str) -> Any:
+    """Give the first rows of a table that has any: batches before them may have none."""
+    return next((table for table in tables.records(source, column, name, alphabet) if len(table)), SEQUENCES.empty_table())
+
+
+def _rows_of(source: Input) -> float:
+    """Count the rows of a table."""
+    if source.format == "parquet":
+        return float(pq.read_metadata(source.path).num_rows)
+    file = pa.ipc.open_file(pa.memory_map(source.path))
+    return float(sum(file.get_batch(batch).num_rows for batch in range(file.num_record_batches)))
 
 
 def records(source: Input, alphabet: str) -> tuple[float, float, Any]:
@@ -106,10 +114,8 @@ def records(source: Input, alphabet: str) -> tuple[float, float, Any]:
     if source.stream:
         raise InputError(source.path, "a file, to look at before it is read", "a pipe, which can be read only once", "write it to a file")
     if source.is_table:
-        file = pq.read_metadata(source.path) if source.format == "parquet" else None
-        table = next(tables.records(source, "sequence", "name", alphabet))
-        count = float(file.num_rows) if file else float(len(table))
-        return count, count * float(pc.sum(pc.binary_length(table["letters"])).as_py()) / max(1, len(table)), table["letters"]
-    table, (text, record) = next(iter(stream.records(source, alphabet))), _text(source)
-    count = text / record
-    return count, count * float(pc.sum(pc.binary_length(table["letters"])).as_py()) / max(1, len(table)), table["letters"]
+        table, count = _first_rows(source, "sequence", "name", alphabet), _rows_of(source)
+    else:
+        table, (text, record) = next(iter(stream.records(source, alphabet))), _text(source)
+        count = text / record
+    return count, count * float(pc.sum(pc.binary_length(table["letters"]), min_count=0).as_py()) / max(1, len(table)), table["letters"]

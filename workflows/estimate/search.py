@@ -52,8 +52,8 @@ def forecast(queries: Input, database: Input, parameters: SearchParameters) -> F
     core = of_core()
     count, letters, asked = records(queries, parameters.alphabet)
     sequences, in_database, searched = of_database(database, parameters.alphabet)
-    kind, counts = counted(parameters, count, letters, in_database)
-    tasks, hits, cells = max(1, int(counts["cell"] / TASK_CELLS)), count * parameters.top * HIT_BYTES, counts["cell"]
+    kind, counts = counted(parameters, count, letters, sequences, in_database)
+    tasks, hits, cells = max(1, int(counts["cell"] / TASK_CELLS)), count * parameters.hits(sequences) * HIT_BYTES, counts["cell"]
     share = made(asked, searched, sequences, in_database, parameters)
     on_core, on_gpu = ({**counts, "cell": cells * min(1.0, share * times)} for times in (ALIKE, 1.0))
     return Forecast(
@@ -84,10 +84,11 @@ def of_database(database: Input, alphabet: str) -> tuple[float, float, Any]:
     return float(index.sequences), float(index.letters), read_slices(database.path, [0])["letters"]
 
 
-def counted(parameters: SearchParameters, queries: float, letters: float, database: float) -> tuple[str, dict[str, float]]:
-    """Count the work of so many queries of so many letters in all against a database of so many: its kind, and its terms. A query's hits are aligned again."""
+def counted(parameters: SearchParameters, queries: float, letters: float, sequences: float, database: float) -> tuple[str, dict[str, float]]:
+    """Count the work of so many queries of so many letters in all against a database of so many sequences and letters: its kind, and its terms. A query's hits
+    are aligned again."""
     strands = len(parameters.strands)
-    hits = queries * parameters.top
+    hits = queries * parameters.hits(sequences)
     return f"search {parameters.alphabet}", {"query": hits * letters / max(1.0, queries), "cell": letters * database * strands}
 
 
@@ -123,7 +124,7 @@ def points(device: Device, best: Callable[[Device, Callable[[], Any]], float]) -
             made = ([random.choice(np.frombuffer(letters, np.uint8), size).tobytes() for size in side] for side in sizes)
             sides = [sequences(None, pa.array(side, pa.large_binary()), 0) for side in made]
             total = [float(side["length"].to_numpy().sum()) for side in sides]
-            kind, counts = counted(parameters, len(sides[0]), *total)
+            kind, counts = counted(parameters, len(sides[0]), total[0], len(sides[1]), total[1])
             with device.turn():
                 database = LoadedSlice.of(sides[1], DatabaseSize(int(total[1]), len(sides[1])), parameters, device.name)
             found.setdefault(kind, []).append((counts, best(device, partial(search, sides[0], database, parameters, device.turn))))

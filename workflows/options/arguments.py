@@ -228,8 +228,11 @@ def check(args: argparse.Namespace) -> None:
             args.error("--interleaved takes one file")
     if args.module == "check" and args.run and (args.compile or args.calibrate):
         args.error(f"--{'compile' if args.compile else 'calibrate'} takes no run directory")
-    if args.module == "partition" and is_stream(args.output):
-        args.error("-o takes a run directory")
+    if args.module == "partition":
+        if is_stream(args.output):
+            args.error("-o takes a run directory")
+        if table.by_suffix(table.PAIRS, table.ending(args.output)):
+            args.error(f"-o takes a run directory: {args.output}.run, with which `tidalign pairs -o {args.output}` goes on")
     if "options" in args:  # LASTZ's
         from tidalign.workflows.options.genome import check_genome
 
@@ -272,6 +275,10 @@ def _check_pairs(args: argparse.Namespace) -> None:
     if args.format and (args.penalty_only or args.report == "ends") and table.find(table.PAIRS, args.format).cigars:
         others = [format.suffix for format in table.formats(table.PAIRS) if format.suffix and not format.cigars]
         args.error(f"{args.format.upper()} needs CIGARs: leave {'--report ends' if args.report else '--penalty-only'} out, or write {table.listed(others)}")
+    if args.format == "bam" and args.scoring and args.scored.alphabet == "protein":
+        args.error("BAM holds no proteins: write .sam, .paf or .tsv")
+    if args.cs and (args.penalty_only or args.report in ("score", "ends")):
+        args.error(f"--cs needs CIGARs: leave {f'--report {args.report}' if args.report else '--penalty-only'} or --cs out")
 
 
 def _check_output(args: argparse.Namespace, kind: str) -> None:

@@ -1,12 +1,15 @@
 """Declare the arguments that several commands share: where to align, whether to begin anew, scores, and the format of an output."""
 
 import argparse
+import os
 import re
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from tidalign.pipeline.device import may_take_gpu, sure_of_gpu
+from tidalign.pipeline.errors import CannotWrite
 from tidalign.pipeline.formats import table
 from tidalign.workflows.options.values import Reader, integer, wrong
 from tidalign.workflows.run.shard import Shard
@@ -160,8 +163,21 @@ def check_common(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
         error("--workers counts processes on this machine, --scheduler uses another's: give one of them")
     if given.get("insecure") and not given["scheduler"]:
         error("--insecure goes with --scheduler")
-    if args.log and (same := next((text for text in _texts([value for name, value in given.items() if name != "log"]) if _is_file(text, args.log)), None)):
+    others = _texts([value for name, value in given.items() if name != "log"])
+    written = [text for name in ("output", "multiqc", "rdotplot") if (text := given.get(name)) and os.path.realpath(text) == os.path.realpath(args.log or "")]
+    if args.log and (same := next(chain(written, (text for text in others if _is_file(text, args.log))), None)):
         error(f"--log {args.log}: expected a name of its own, found that of another argument, {same}; choose another")
+
+
+def check_place(args: argparse.Namespace) -> None:
+    """Raise CannotWrite where a run directory would have a name that is no UTF-8, which pyarrow cannot take."""
+    output = vars(args).get("output")
+    if args.module not in ("pairs", "partition", "genome", "genomes", "search", "merge", "demo", "index") or not output or is_stream(output):
+        return
+    try:
+        str(Path(output).absolute()).encode()
+    except UnicodeEncodeError:
+        raise CannotWrite(f"{str(Path(output).absolute())!a}: expected a path in UTF-8, found other bytes; choose another place with -o") from None
 
 
 def _texts(values: Any) -> Iterator[str]:

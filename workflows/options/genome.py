@@ -40,6 +40,7 @@ def add_genome(parser: argparse.ArgumentParser) -> None:
         shown = "write the letters of the target that --masking masks beside the output; :soft: all small ones; +: with names" if not way else argparse.SUPPRESS
         parser.add_argument(f"--outputmasking{way}", metavar="FILE", help=shown)
     parser.add_argument("--keep-run", action="store_true", help="keep OUT.run, for `tidalign plot` and other formats")
+    parser.add_argument("--lastz-status", action="store_true", help=argparse.SUPPRESS)  # of tidalign-lastz: what LASTZ cuts, too, is whole
     _add_common(parser)
 
 

@@ -52,17 +52,30 @@ def add(top: argparse.ArgumentParser) -> None:
     group.add_argument("--stop-after", metavar="T", type=typed(duration), help="stop in good order after 90s, 50m, 2h or 1d (status 143), to be gone on with")
 
 
-def command_at(arguments: Sequence[str]) -> int | None:
-    """Find the place of the command's name; None where there is none, or what stands before it is not known."""
+SAID = ("quiet", "debug")
+"""Options of every command, which `tidalign estimate` has before the name of another."""
+
+
+def command_at(arguments: Sequence[str], more: Sequence[str] = ()) -> int | None:
+    """Find the place of the command's name; None where there is none, or what stands before it is not known, and none of `more`."""
     place = 0
     while place < len(arguments):
         name, equals, _ = arguments[place].partition("=")
         if not name.startswith("-"):
             return place
-        if name[2:] not in (*_VALUES, *_FLAGS):
+        if name[2:] not in (*_VALUES, *_FLAGS, *more):
             return None
         place += 2 if name[2:] in _VALUES and not equals else 1
     return None
+
+
+def said_behind(arguments: list[str]) -> list[str]:
+    """Move options of every command that stand before its name behind it."""
+    place = command_at(arguments, SAID)
+    if place is None:
+        return arguments
+    said = [word for word in arguments[:place] if word.removeprefix("--") in SAID and word not in SAID]
+    return [*(word for word in arguments[:place] if word not in said), arguments[place], *said, *arguments[place + 1 :]]
 
 
 def belongs_before(unknown: Sequence[str]) -> str | None:

@@ -62,10 +62,11 @@ def svg(plot: DotPlot, *, coloring: str = "identity", size: int = 800, titled: i
 
 
 def _inner(target: Axis, names: list[tuple[float, str]], width: float, right: float) -> float:
-    """Find the plot's side: `right` of it is for the query's names, and the target's, which are slanted, end within the width."""
+    """Find the plot's side: `right` of it is for the query's names, and the target's, which are slanted, end within the width; where it is narrow, a quarter of
+    it is the plot, and names are cut off."""
     low, high = target.limits
     reach = [((middle - low) / max(1, high - low), 12 + _SLANT * _LETTER * len(style.short(text))) for middle, text in names]
-    return min([width - right, *((width - across) / share for share, across in reach if share > 0)])
+    return max(width / 4, min([width - right, *((width - across) / share for share, across in reach if share > 0)]))
 
 
 class _Frame:

@@ -5,6 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tidalign.pipeline.errors import CannotWrite
+from tidalign.pipeline.formats.export import destination
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.files import durably
 from tidalign.workflows.report import history
@@ -13,7 +15,7 @@ from tidalign.workflows.report.page import PageContent, page
 from tidalign.workflows.report.rows import gather
 
 PAGE, TABLE = "report.html", "tidalign_mqc.json"
-"""Names in a run directory."""
+"""Names in a run directory, of which whatever else is there is the run's."""
 
 
 def refresh(results: Any) -> None:
@@ -41,12 +43,24 @@ def make(results: Any, output: str | None = None, table: str | None = None) -> l
     if table or not output:
         texts[table or f"{run}/{TABLE}"] = content(run, results.kind, report, rows)
     for path, text in texts.items():
-        durably(path, partial(_write, text), forced=False)
+        data = text.encode(errors="backslashreplace")  # names of files need not be UTF-8
+        if path in (output, table):
+            with destination(path) as sink:
+                sink.write(data)
+        else:
+            durably(path, partial(_write, data), forced=False)
     return list(texts)
 
 
-def _write(text: str, path: str) -> None:
-    Path(path).write_text(text)
+def refuse_own(run: str, output: str) -> None:
+    """Raise CannotWrite where an output is in a run directory and none of the two files that are made there."""
+    own, named = Path(run).resolve(), Path(output).resolve()
+    if own in named.parents and named not in (own / PAGE, own / TABLE):
+        raise CannotWrite(f"{output}: expected a name outside the run directory, whose files are the run's; choose one, or leave it out for {PAGE}")
+
+
+def _write(data: bytes, path: str) -> None:
+    Path(path).write_bytes(data)
 
 
 def _dots(results: Any) -> tuple[list[tuple[str, str]], int]:

@@ -1,6 +1,7 @@
 """Read alignments of PAF, MAF and chain files that any tool wrote, as segments."""
 
 import gzip
+import zlib
 from array import array
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -46,10 +47,14 @@ def read_segments(path: str) -> Segments:
                 for column, value in zip(columns, (at[0], t0, t1, at[1], q0, q1, int(forward), score), strict=True):
                     column.append(value)
                 identity.append(like)
+    except OverflowError as error:
+        raise InputError(path, "numbers of at most 64 bits", f"a larger one in line {place}", "write the file again") from error
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(path, "a gzip file", f"one that is damaged ({error})", "write it again") from error
     except FileNotFoundError as error:
         raise MissingInput(f"{path}: no such file") from error
-    except (gzip.BadGzipFile, EOFError) as error:
-        raise InputError(path, "a gzip file", f"one that is damaged ({error})", "write it again") from error
+    except OSError as error:
+        raise MissingInput(f"{path}: cannot be read: {error.strerror or error}") from error
     if not len(identity):
         raise MissingInput(f"{path}: no alignments to draw")
     values = [np.frombuffer(column, np.int64) for column in columns]
@@ -74,7 +79,7 @@ def _numbered(path: str, lines: IO[str], read: Callable[["_Counted"], Iterator[R
     try:
         for row in read(counted):
             yield counted.line, row
-    except (ValueError, IndexError) as error:
+    except (ValueError, IndexError, OverflowError) as error:
         kind = Path(path.removesuffix(".gz")).suffix[1:].upper()
         raise InputError(path, f"a line of {kind}", f"{counted.text.strip()[:40]!r} in line {counted.line}", "write the file again") from error
 
@@ -97,6 +102,8 @@ def _paf(lines: _Counted) -> Iterator[Row]:
         if not line.strip() or line.startswith("#"):
             continue
         words = line.rstrip("\n").split("\t")
+        if words[5] == "*":  # a pair without a place, as `tidalign pairs` writes what is rejected
+            continue
         matches, columns = int(words[9]), int(words[10])
         tags = {word[:5]: word[5:] for word in words[12:]}
         like = 1.0 - float(tags["de:f:"]) if "de:f:" in tags else matches / columns if columns else np.nan

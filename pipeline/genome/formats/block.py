@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from tidalign.kernels.text.gapped import COMPLEMENT, gapped_texts
 from tidalign.pipeline.formats.request import Rows
+from tidalign.pipeline.formats.table import Format
 from tidalign.pipeline.genome.census import Masks, keys
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.text import Operations, content_of, joined, strings
@@ -39,7 +40,7 @@ class GenomeRows(Rows, Protocol):
 @dataclass(frozen=True, eq=False)
 class AlignmentBlock:
     """Some rows of `schema.GENOME_ALIGNMENTS`, the two sides they are of, and how many rows of the file come before. masks: of the target (--masking);
-    hsps: whether they are HSPs, of a run without gaps."""
+    hsps: whether they are HSPs, of a run without gaps. room: how many blocks of ordinary size take as much memory as its text."""
 
     rows: Any
     target: Genome
@@ -47,6 +48,7 @@ class AlignmentBlock:
     first: int
     masks: Masks | None = None
     hsps: bool = False
+    room: int = 1
 
     def __len__(self) -> int:
         return int(self.rows.num_rows)
@@ -58,11 +60,6 @@ class AlignmentBlock:
     def numbers(self, name: str) -> Numbers:
         """Give a column of integers."""
         return np.asarray(self.rows[name].to_numpy())
-
-    @property
-    def room(self) -> int:
-        """Count the blocks of ordinary size that take as much memory as its text."""
-        return max(1, int(_columns(self.rows).sum()) // COLUMNS)
 
     @cached_property
     def operations(self) -> Operations:
@@ -143,18 +140,33 @@ class AlignmentBlock:
         return np.asarray(genome.starts[sequences] + self.numbers(f"{side}_start") - genome.offsets[sequences])
 
 
-def blocks(rows: Any, target: Genome, query: Genome, first: int, masks: Masks | None = None, *, hsps: bool = False) -> Iterator[AlignmentBlock]:
-    """Cut a batch into pieces of about COLUMNS columns of alignment each; a row is in one piece."""
-    groups = np.cumsum(_columns(rows)) // COLUMNS
+def blocks(
+    rows: Any, target: Genome, query: Genome, first: int, masks: Masks | None = None, *, hsps: bool = False, format: Format | None = None
+) -> Iterator[AlignmentBlock]:
+    """Cut a batch into pieces of about COLUMNS columns of alignment each, or letters that the format writes beside them; a row is in one piece."""
+    sizes = _sizes(rows, format)
+    groups = np.cumsum(sizes) // COLUMNS
     cuts = [0, *(np.flatnonzero(np.diff(groups)) + 1), len(groups)]
     for start, stop in zip(cuts, cuts[1:], strict=False):
         if start < stop:
-            yield AlignmentBlock(rows.slice(start, stop - start), target, query, first + int(start), masks, hsps)
+            room = max(1, int(sizes[start:stop].sum()) // COLUMNS)
+            yield AlignmentBlock(rows.slice(start, stop - start), target, query, first + int(start), masks, hsps, room)
 
 
-def _columns(rows: Any) -> Numbers:
-    """Count the columns of each alignment, about."""
-    return np.asarray(np.maximum(*(rows[f"{side}_end"].to_numpy() - rows[f"{side}_start"].to_numpy() for side in ("target", "query"))))
+_WHOLE = {f"{word}{i}": side for i, side in ((1, "target"), (2, "query")) for word in ("nucs", "quals")}
+"""Fields of `general` that are of whole sequences, and of which side."""
+
+
+def _sizes(rows: Any, format: Format | None) -> Numbers:
+    """Count the columns of each alignment, about, with the letters that a format writes beside them: of whole sequences, or of the alignment behind each
+    difference."""
+    columns = np.asarray(np.maximum(*(rows[f"{side}_end"].to_numpy() - rows[f"{side}_start"].to_numpy() for side in ("target", "query"))))
+    if format is None:
+        return columns
+    if format.name.startswith("differences") and format.lines == "lines":
+        return np.asarray(columns * np.maximum(1, rows["mismatches"].to_numpy() + rows["gap_openings"].to_numpy()))
+    wholes = ["query"] if format.lines == "soft_lines" else [_WHOLE[field] for field in format.fields or () if field in _WHOLE]
+    return np.asarray(columns + sum(rows[f"{side}_length"].to_numpy() for side in wholes))
 
 
 def within(block: AlignmentBlock, side: str) -> Numbers:

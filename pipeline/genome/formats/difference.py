@@ -1,14 +1,14 @@
 """LASTZ's `differences`: a line for each run of columns in which letters differ, and for each gap, with the whole alignment behind it or (`-`) without."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tidalign.pipeline.formats.request import Request
-from tidalign.pipeline.genome.formats.block import AlignmentBlock, GenomeRows, text_column
-from tidalign.pipeline.text import empty, joined
+from tidalign.pipeline.genome.formats.block import COLUMNS, AlignmentBlock, GenomeRows, text_column, widths
+from tidalign.pipeline.text import content_of, joined, strings
 
 _UPPER = np.arange(256, dtype=np.uint8)
 _UPPER[ord("a") : ord("z") + 1] -= 32
@@ -45,20 +45,24 @@ def _lines(block: AlignmentBlock, request: Request[GenomeRows], *, whole: bool) 
     chosen = kind[starts] != _EQUAL
     starts, stops = starts[chosen], stops[chosen]
     row = np.searchsorted(offsets, starts, "right") - 1
-    rows = block.rows.take(pa.array(row))
     columns: list[Any] = []
     for side, text, at in (("target", target, block.numbers("target_start")), ("query", query, block.strand_start)):
         taken = np.concatenate(([0], np.cumsum(text != ord("-"))))
         places = [pa.array(at[row] + taken[cut] - taken[offsets[row]]) for cut in (starts, stops)]
-        strand = rows["strand"] if side == "query" else "+"
-        columns += [rows[f"{side}_name"], "\t", places[0], "\t", places[1], "\t", strand, "\t", rows[f"{side}_length"], "\t"]
+        name, length, strand = (strings(block[column]).take(pa.array(row)) for column in (f"{side}_name", f"{side}_length", "strand"))
+        columns += [name, "\t", places[0], "\t", places[1], "\t", strand if side == "query" else "+", "\t", length, "\t"]
     runs = [_parts(text, starts, stops) for text in (target, query)]
-    columns += [runs[0], "\t", runs[1]]
-    if whole:
-        columns += ["\t", texts[0].take(pa.array(row)), "\t", texts[1].take(pa.array(row))]
-    made = joined(*columns, "\n")
-    cuts = np.searchsorted(row, np.arange(len(block) + 1))
-    return pc.binary_join(pa.LargeListArray.from_arrays(pa.array(cuts), made), empty())
+    made = joined(*columns, runs[0], "\t", runs[1], "\t" if whole else "\n")
+    ends = np.concatenate(([0], np.cumsum(widths(made) + (2 * np.diff(offsets) + 2)[row] * whole)))
+    cuts = ends[np.searchsorted(row, np.arange(len(block) + 1))]
+    if not whole:
+        return text_column(content_of(made)[0], cuts)
+    lines = np.empty(ends[-1], np.uint8)  # far more than all else, so it is filled bit by bit
+    bounds = np.unique(np.append(np.searchsorted(ends, np.arange(0, ends[-1], COLUMNS)), len(row)))
+    for first, last in pairwise(bounds.tolist()):
+        behind = [text.take(pa.array(row[first:last])) for text in texts]
+        lines[ends[first] : ends[last]] = content_of(joined(made[first:last], behind[0], "\t", behind[1], "\n"))[0]
+    return text_column(lines, cuts)
 
 
 def _parts(text: Any, starts: Any, stops: Any) -> Any:

@@ -4,7 +4,7 @@ SEQ is the aligned part (with soft clips: all) of the query's strand, QUAL its q
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from tidalign.kernels.letters.nucleotides import decode, reverse_complement
 from tidalign.pipeline.errors import InputError, shown
 from tidalign.pipeline.formats.request import Request
-from tidalign.pipeline.formats.table import Format
+from tidalign.pipeline.formats.table import GZIP, Format
 from tidalign.pipeline.genome.formats.block import AlignmentBlock, GenomeRows, Numbers
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.pairs.formats.sam import LONGEST_TARGET, QUERY_NAME, REFERENCE_NAME
@@ -33,8 +33,11 @@ def header(request: Request[GenomeRows]) -> list[bytes]:
 
 
 def targets(request: Request[GenomeRows]) -> Iterator[bytes]:
-    """Give an @SQ line for each target sequence, empty ones too; LASTZ has them where there is an alignment. InputError for lengths SAM does not have."""
-    for target in request.rows.targets:
+    """Give an @SQ line for each target sequence, empty ones too; LASTZ has them where there is an alignment. InputError for lengths and names that SAM does not
+    have."""
+    sides = request.rows.targets
+    check_together("SAM header", sides, request.format)
+    for target in sides:
         _check_lengths(target)
         for _, name, length in _listed(target):
             yield f"@SQ\tSN:{name}\tLN:{length}\n".encode()
@@ -52,10 +55,16 @@ def check(role: str, file: str, genome: Genome, format: Format | None = None) ->
     _check(pa.array(names, pa.large_string()), role, file)
     if role == "target":
         _check_lengths(genome, file)
-        name, times = Counter(name for _, name, _ in _listed(genome)).most_common(1)[0]
-        if times > 1 and format is not None and format.above:
-            way_out = f"rename them, use [nameparse=darkspace] or --format={format.name}-"
-            raise InputError(file, "a name of its own for each target, as SAM's header wants it", f"{shown(name)} {times} times", way_out)
+        if format is not None and format.above:
+            check_together(file, [genome], format)
+
+
+def check_together(file: str, targets: Sequence[Genome], format: Format) -> None:
+    """Raise InputError where two sequences of the targets of one header have one name."""
+    name, times = Counter(name for target in targets for _, name, _ in _listed(target)).most_common(1)[0]
+    if times > 1:
+        way_out = f"rename them, use [nameparse=darkspace] or --format={format.name.removesuffix(GZIP)}-"
+        raise InputError(file, "a name of its own for each target, as SAM's header wants it", f"{shown(name)} {times} times", way_out)
 
 
 def check_whole(role: str, file: str, genome: Genome, format: Format | None = None) -> None:

@@ -1,12 +1,13 @@
 """Read the name of an input with LASTZ's actions (`path[multiple,unmask][100..500]`), and do what they say of names and letters."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tidalign.kernels.scoring.scores import IUPAC
-from tidalign.pipeline.errors import InputError, MissingInput
+from tidalign.pipeline.errors import InputError, MissingInput, shown
 
 RULES = ("short", "darkspace", "alphanum", "full")
 """What [nameparse=] may be; `short` is what is done without it."""
@@ -114,13 +115,16 @@ class Specifier:
         """Parse a file's name with its actions; InputError for an action that is unknown, not supported, or given twice; MissingInput where no file is
         named."""
         path, brackets, rest = text, "", re.fullmatch(r"(.*?)((?:\[[^\]\[]*\])+)", text)
-        if rest and not Path(text).exists():  # a name may have brackets of its own
+        if (rest or re.search(r"\[[^\]]*$", text)) and not is_there(text):  # a name may have brackets of its own
+            if not rest:
+                raise InputError(text, "actions in brackets after the file's name", "no closing bracket", "write path[action,action]")
             path, brackets = rest[1], rest[2]
-        elif not Path(text).exists() and re.search(r"\[[^\]]*$", text):
-            raise InputError(text, "actions in brackets after the file's name", "no closing bracket", "write path[action,action]")
         if not path:
             raise MissingInput(f"{text!r}: no file is named")
-        chosen = cls(*_select(path))
+        try:
+            chosen = cls(*_select(path))
+        except OSError as error:
+            raise MissingInput(f"{shown(path)}: {error.strerror}; name a file of sequences") from error
         given: set[str] = set()
         for action in re.findall(r"(?<=[\[,])(?:\d+,\d+|[^\],]*)(?=[\],])", brackets):
             name, value = _action(text, action)
@@ -131,10 +135,18 @@ class Specifier:
         return chosen
 
 
+def is_there(text: str, kind: Callable[[Path], bool] = Path.exists) -> bool:
+    """Tell whether a file, or what `kind` asks for, has this name, which with actions may be no possible one."""
+    try:
+        return kind(Path(text))
+    except OSError:
+        return False
+
+
 def _select(path: str) -> tuple[str, str | None]:
     """Split a path, and the sequence asked for where it is one within a file."""
     above, _, name = path.rpartition("/")
-    return (above, name) if name and Path(above).is_file() and not Path(path).exists() else (path, None)
+    return (above, name) if not Path(path).exists() and name and Path(above).is_file() else (path, None)
 
 
 def _action(text: str, action: str) -> tuple[str, Any]:

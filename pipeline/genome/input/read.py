@@ -20,6 +20,8 @@ from tidalign.pipeline.genome.input.sequences import LETTERS, QUALITIES, Genome,
 _UNNAMED = {"target": "seq1", "query": "seq2"}
 """What LASTZ calls sequences whose header has no name."""
 
+_TO_UTF8 = "convert it: iconv -f latin1 -t utf8"
+
 _AT_ONCE = 4_000_000  # letters; what stays in a core's cache
 
 
@@ -196,7 +198,7 @@ def _name(header: bytes, wanted: Specifier, record: int) -> str:
     try:
         text = header.decode()
     except UnicodeDecodeError:
-        raise InputError(wanted.path, "a name in UTF-8", repr(header[:40]), "convert it: iconv -f latin1 -t utf8", record=record) from None
+        raise InputError(wanted.path, "a name in UTF-8", repr(header[:40]), _TO_UTF8, record=record) from None
     name = shorten(text, wanted.nameparse)
     if not name.removeprefix(">").strip():
         return ""
@@ -210,9 +212,11 @@ def _name(header: bytes, wanted: Specifier, record: int) -> str:
 def _names_of(path: str) -> list[str]:
     """Read the names in a file of [subset=]: the first word of each line; # begins a comment."""
     try:
-        lines = Path(path).read_text().splitlines()
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
     except OSError as error:
         raise MissingInput(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(path, "names in UTF-8", repr(error.object[error.start :][:40]), _TO_UTF8) from None
     names = [line.split()[0] for line in lines if line.split() and not line.lstrip().startswith("#")]
     if not names:
         raise MissingInput(f"{path}: no names in it")

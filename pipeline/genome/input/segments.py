@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidalign.pipeline.errors import InputError, shown
+from tidalign.pipeline.genome.input.scores import MOST_SCORE
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.schema import HSPS
 
@@ -72,6 +73,8 @@ def _parse(path: str, line: int, fields: list[str], target: _Names, query: _Name
         start1, end1, start2, end2, score = (int(fields[i]) for i in (1, 2, 4, 5, -1)) if len(fields) == 8 else (*(int(fields[i]) for i in (1, 2, 4, 5)), 0)
     except ValueError:
         raise InputError(path, f"whole numbers for positions and score ({_FIELDS})", " ".join(fields), line=line) from None
+    if abs(score) > MOST_SCORE:
+        raise InputError(path, f"a score from -{MOST_SCORE} to {MOST_SCORE}", shown(fields[-1]), line=line)
     strand = fields[6]
     if strand not in ("+", "-"):
         raise InputError(path, "strand + or -", repr(strand), line=line)

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.files.sniff import sampled
-from tidalign.pipeline.genome.input.actions import Specifier
+from tidalign.pipeline.genome.input.actions import Specifier, is_there
 from tidalign.pipeline.genome.input.sequences import LETTERS
 
 STANDARD_INPUT = ("-", "/dev/stdin")
@@ -77,7 +77,11 @@ class GenomeSource:
         if once := next((path for path in pipes if pipes.count(path) > 1), None):
             raise InputError(once, "a pipe, which can be read once, for one of the sides", "it for both", "write it to a file first")
         known = {file["path"]: file for file in self.known}
-        return [identity(path, known.get(_rooted(path))) for path in self.paths()]
+        files = [identity(path, known.get(_rooted(path))) for path in self.paths()]
+        if self.segments is not None and (self.segments == "-" or Path(self.segments).is_dir()):
+            found = {"": "no name", "-": "standard input"}.get(self.segments, "a folder")
+            raise MissingInput(f"{self.segments!r}: expected a file of segments, found {found}; name one")
+        return files
 
     def identities(self, groups: Mapping[int, Sequence[tuple[str, str]]]) -> dict[int, str]:
         """Digest what tells whether the files of some sides are the same again, by group."""
@@ -122,13 +126,17 @@ def _rooted(path: str) -> str:
 
 def piped(side: str) -> bool:
     """Tell whether a specifier, `path[actions]`, names standard input or a pipe that is there."""
-    path = Specifier.parse(side).path
+    return is_pipe(Specifier.parse(side).path)
+
+
+def is_pipe(path: str) -> bool:
+    """Tell whether a path is standard input's or that of a pipe that is there."""
     return path in STANDARD_INPUT or (Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir())
 
 
 def index_at(side: str) -> str | None:
     """Give the path of the index that a specifier, `path[actions]`, names; None where it names a file of sequences."""
-    if Path(side).is_file():  # of thousands
+    if is_there(side, Path.is_file):  # of thousands
         return None
     path = Specifier.parse(side).path
     return path if path not in STANDARD_INPUT and Path(path, INDEX).is_file() else None

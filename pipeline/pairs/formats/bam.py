@@ -32,13 +32,18 @@ _UNPLACED = 4680
 """reg2bin(-1, 0), as the specification has it for records without a place."""
 
 
-check = sam.check
+check, check_contigs = sam.check, sam.check_contigs
+
+
+def check_alphabet(alphabet: str) -> None:
+    """Raise InputError for letters that BAM does not have."""
+    if alphabet != "dna":
+        raise InputError("format bam", "DNA, whose letters BAM has in four bits each", "proteins", "write .sam, .paf or .tsv")
 
 
 def header(request: Request[Rows]) -> Iterator[bytes]:
     """Give the text of SAM's header and the targets, whose numbers the records have. InputError where there are too many."""
-    if request.rows.parameters.alphabet != "dna":
-        raise InputError("format bam", "DNA, whose letters BAM has in four bits each", "proteins", "write .sam, .paf or .tsv")
+    check_alphabet(request.rows.parameters.alphabet)
     references = sam.references(request)
     text = b"".join(map(bytes, sam.header_lines(request, references)))
     if len(text) >= 1 << 31:

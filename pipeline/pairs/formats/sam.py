@@ -1,8 +1,8 @@
 """SAM 1.6 (https://samtools.github.io/hts-specs/SAMv1.pdf): one record for each pair, in input order, or with --sort by coordinate.
 
 POS is 1-based; SEQ and QUAL are those of the input, `*` where it has none; query ends that stay out are soft-clipped. Tags: NM:i and MD:Z, of the letters, as
-`samtools calmd` computes them (only A, C, G and T are equal, case aside); AS:i (the score, or minus the penalty); with --cs cs:Z, with --rg RG:Z; and st:Z and
-rs:Z where a row is not exact.
+SAM's specification of tags has them: only A, C, G and T are equal, case aside (to `samtools calmd` IUPAC codes other than N equal themselves, too); AS:i (the
+score, or minus the penalty); with --cs cs:Z, with --rg RG:Z; and st:Z and rs:Z where a row is not exact.
 A rejected pair, and a pair of which no target letter is aligned (it has no place on the target), is an unmapped record (flag 4). The header has one @SQ for
 each distinct target name in order of appearance, and nothing that could differ between two runs of the same work: no device, worker, time or run id.
 """
@@ -79,6 +79,12 @@ def check(batches: Batches, where: Where) -> None:
         check_queries(batch, where)
     for batch in rows_at(batches, first_rows(batches)):
         check_targets(batch, where)
+
+
+def check_contigs(contigs: Contigs) -> None:
+    """Raise InputError for contigs that SAM's header does not have."""
+    for names, lengths in contigs.batches():
+        reference_lines(names, lengths)
 
 
 def _nowhere(role: str, ordinal: int) -> tuple[str, int]:

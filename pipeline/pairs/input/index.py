@@ -41,6 +41,9 @@ BLOCKS = 16
 
 BLOCK_PAIRS = 262_144
 
+FREE_NAME = 100
+"""Bytes of a name from which on they count as letters, so that names cannot fill the memory."""
+
 
 @dataclass(frozen=True, slots=True)
 class RecordSpan:
@@ -186,19 +189,20 @@ def cut(indexes: Sequence[tuple[RecordIndex, int]], first: int, pairs: int, base
 
 @dataclass(frozen=True, slots=True)
 class PairBlock:
-    """Pairs [first, first + pairs) of an input, and where they lie in each of its files; no spans: only in sequence."""
+    """Pairs [first, first + pairs) of an input, and where they lie in each of its files; no spans: only in sequence. digest: of what came through a pipe."""
 
     id: int
     first: int
     pairs: int
     spans: tuple[RecordSpan, ...] = ()
+    digest: str = ""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "PairBlock":
-        return cls(values["id"], values["first"], values["pairs"], tuple(RecordSpan(**span) for span in values["spans"]))
+        return cls(values["id"], values["first"], values["pairs"], tuple(RecordSpan(**span) for span in values["spans"]), values.get("digest", ""))
 
 
 class Blocks(ABC):

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from tidalign.pipeline.errors import InputError, MissingInput
-from tidalign.pipeline.files.decompress import PLAIN_BYTES, changed, plain_range, range_pieces
-from tidalign.pipeline.files.sniff import Input, sniff
+from tidalign.pipeline.files.decompress import PLAIN_BYTES, changed, crc32, plain_range, range_pieces
+from tidalign.pipeline.files.sniff import Input, sniff, waits
 from tidalign.pipeline.pairs.input import tables
 from tidalign.pipeline.pairs.input.index import BLOCK_BASES, Blocks, PairBlock, RecordSpan, TextBlocks
 from tidalign.pipeline.pairs.input.records import FORMATS, find_lines, gathered, marked, parse
 from tidalign.pipeline.pairs.input.stream import stream_pairs
-from tidalign.pipeline.pairs.pack import pair_table, split
+from tidalign.pipeline.pairs.pack import flat, pair_table, split
 
 _OPTIONS = ("interleaved", "same_names", "query_column", "target_column", "alphabet")
 
@@ -53,6 +54,11 @@ class PairSource:
     def has_pipe(self) -> bool:
         """Whether only this process can read it, once."""
         return any(source.stream for source in self.inputs)
+
+    @property
+    def waits(self) -> bool:
+        """Whether it has a pipe, and this process can read it still."""
+        return self.has_pipe and all(waits(source) for source in self.inputs if source.stream)
 
     def files(self) -> list[dict[str, Any]]:
         """Tell by what the inputs are known to be the same again: path, size in bytes (-1: a pipe), time of change and a digest."""
@@ -99,6 +105,9 @@ def inspect(
         raise InputError(inputs[0].path, "one file of interleaved pairs", "two", "give one, or leave out --interleaved")
     if not whole and not interleaved and len(inputs) == 1 and formats != {"empty"}:
         raise InputError(inputs[0].path, "a second file, of targets", "none", "name it, or use --interleaved if this one holds both")
+    for side, name in (("query", query_column), ("target", target_column)):
+        if name != side and not formats & {"parquet", "arrow", "empty"}:
+            raise InputError(inputs[0].path, f"a table, for --{side}-column", f"{inputs[0].format} data", "leave it out")
     source = PairSource(inputs, interleaved or "seq" in formats, same_names, query_column, target_column, alphabet)
     if inputs[0].is_table and not tables.check_schema(inputs[0], (query_column, target_column)) and not allow_empty:
         raise MissingInput(f"{inputs[0].path}: no rows; use --allow-empty if that is no mistake")
@@ -163,5 +172,15 @@ def stream_blocks(source: PairSource, *, block_bases: int | None = None) -> Iter
     first = 0
     sides = stream_pairs(source.inputs, interleaved=source.interleaved, alphabet=source.alphabet, bases=block_bases or BLOCK_BASES, qualities=source.whole)
     for number, (query, target) in enumerate(sides):
-        yield PairBlock(number, first, len(query)), pair_table(source.queries, first, query, target, same_names=source.same_names)
-        first += len(query)
+        pairs = pair_table(source.queries, first, query, target, same_names=source.same_names)
+        yield PairBlock(number, first, len(pairs), digest=_digest(pairs) if source.has_pipe else ""), pairs
+        first += len(pairs)
+
+
+def _digest(pairs: Any) -> str:
+    """Digest names and letters, by which it is known whether what comes through a pipe is the same again."""
+    crc = 0
+    for name in ("query_name", "target_name", "query", "target"):
+        for part in flat(pairs[name].cast(pa.large_binary())):
+            crc = crc32(part, crc)
+    return f"{crc:08x}"

@@ -11,13 +11,14 @@ import pyarrow.compute as pc
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.files.decompress import Damage
 from tidalign.pipeline.files.sniff import Input, text_pieces
-from tidalign.pipeline.pairs.input.index import BLOCK_BASES, BLOCK_PAIRS
+from tidalign.pipeline.pairs.input.index import BLOCK_BASES, BLOCK_PAIRS, FREE_NAME
 from tidalign.pipeline.pairs.input.records import FORMATS, parsers
 from tidalign.pipeline.pairs.pack import count_pairs, split
 
 
 def stream_pairs(texts: Sequence[Input], *, interleaved: bool, alphabet: str, bases: int = BLOCK_BASES, qualities: bool = False) -> Iterator[tuple[Any, Any]]:
-    """Read queries and targets, as tables of `records.parse`, by blocks of at most BLOCK_PAIRS pairs and `bases` letters (or one pair).
+    """Read queries and targets, as tables of `records.parse`, by blocks of at most BLOCK_PAIRS pairs and `bases` letters (or one pair), among
+    which what names have beyond FREE_NAME counts.
 
     Raises InputError for what is wrong in the files, at the end also for unequal numbers of records.
     """
@@ -38,7 +39,8 @@ def stream_pairs(texts: Sequence[Input], *, interleaved: bool, alphabet: str, ba
 
 
 def _lengths(side: Any) -> Any:
-    return pc.binary_length(side["letters"]).to_numpy()
+    names = pc.fill_null(pc.binary_length(side["name"]), 0).to_numpy()
+    return pc.binary_length(side["letters"]).to_numpy() + np.maximum(names.astype(np.int64) - FREE_NAME, 0)
 
 
 def records(text: Input, alphabet: str, qualities: bool = False, threads: int = 1) -> Iterator[Any]:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.files.decompress import changed
 from tidalign.pipeline.files.sniff import Input
-from tidalign.pipeline.pairs.input.index import CELL_BYTES, Blocks, PairBlock, RecordIndex, RecordSpan, block_bases, cut
+from tidalign.pipeline.pairs.input.index import CELL_BYTES, FREE_NAME, Blocks, PairBlock, RecordIndex, RecordSpan, block_bases, cut
 from tidalign.pipeline.pairs.input.records import names_in
 from tidalign.pipeline.pairs.pack import RecordPlace, check_letters, check_names, flat
 
@@ -40,6 +40,11 @@ def _open(source: Input) -> Any:
         return pa.ipc.open_file(pa.memory_map(source.path))
 
 
+def _schema(source: Input) -> Any:
+    file = _open(source)
+    return file.schema_arrow if source.format == "parquet" else file.schema
+
+
 def check_schema(
     source: Input,
     columns: tuple[str, ...],
@@ -48,8 +53,7 @@ def check_schema(
 ) -> bool:
     """Tell whether a table with the columns of letters has rows; InputError says what it has instead of them, and the way out for each. names: columns that it
     may have, once."""
-    file = _open(source)
-    schema = file.schema_arrow if source.format == "parquet" else file.schema
+    file, schema = _open(source), _schema(source)
     found = f"columns {', '.join(schema.names) or 'none'}"
     if twice := next((name for name in (*columns, *names) if schema.names.count(name) > 1), None):
         raise InputError(source.path, f"one column {twice!r}", found, "rename or drop one of them")
@@ -57,8 +61,7 @@ def check_schema(
         if name not in schema.names:
             raise InputError(source.path, f"one column {name!r}", found, way_out)
         kind = schema.field(name).type
-        letters = kind.value_type if pa.types.is_dictionary(kind) else kind
-        if not any(is_kind(letters) for is_kind in _LETTERS):
+        if not _has_letters(kind):
             raise InputError(source.path, f"column {name!r} as string or binary", f"{kind}", "cast it")
     if source.format == "parquet":
         return bool(file.metadata.num_rows)
@@ -74,6 +77,11 @@ _LETTERS = (
     pa.types.is_string_view,
     pa.types.is_binary_view,
 )
+
+
+def _has_letters(kind: Any) -> bool:
+    letters = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return any(is_kind(letters) for is_kind in _LETTERS)
 
 
 def _units(source: Input) -> int:
@@ -104,17 +112,26 @@ def _pieces(source: Input, unit: int, columns: list[str]) -> Iterator[Any]:
 
 
 def measure(task: tuple[Input, tuple[str, str], int]) -> tuple[list[int], list[float]]:
-    """Count, on a worker, rows and letters in each cell of a row group or record batch, a cell being rows of CELL_BYTES letters, about."""
+    """Count, on a worker, rows and letters in each cell of a row group or record batch, a cell being rows of CELL_BYTES letters, about. What names have beyond
+    FREE_NAME counts."""
     source, columns, unit = task
     rows: list[int] = []
     letters: list[float] = []
-    for batch in _batches(source, unit, list(columns)):
-        total = np.cumsum(sum(_lengths(batch.column(name)) for name in columns))
+    names = [name for name in _names(source) if name not in columns]
+    for batch in _batches(source, unit, [*columns, *names]):
+        counts = sum(_lengths(batch.column(name)).astype(np.int64) for name in columns)
+        total = np.cumsum(counts + sum(np.maximum(_lengths(batch.column(name)).astype(np.int64) - FREE_NAME, 0) for name in names))
         # The rows after which a cell is full.
         ends = np.append(np.flatnonzero(np.diff(total // CELL_BYTES)) + 1, len(total)) if len(total) else np.empty(0, np.int64)
         rows += np.diff(ends, prepend=0).tolist()
         letters += np.diff(total[ends - 1], prepend=0).astype(float).tolist()
     return rows, letters
+
+
+def _names(source: Input) -> list[str]:
+    """List the columns of names that are there, as text: numbers are short."""
+    schema = _schema(source)
+    return [name for name in (f"{side}_name" for side in SIDES) if name in schema.names and _has_letters(schema.field(name).type)]
 
 
 def _lengths(letters: Any) -> Any:
@@ -171,8 +188,7 @@ def span(index: RecordIndex, first: int, rows: int) -> RecordSpan:
 
 def read_rows(source: Input, columns: tuple[str, str], span: RecordSpan, first: int, alphabet: str) -> tuple[Any, Any]:
     """Read the query and the target side of a span, as tables of `records.parse`. first: ordinal of its first row."""
-    file = _open(source)
-    present = (file.schema_arrow if source.format == "parquet" else file.schema).names
+    present = _schema(source).names
     names = [f"{side}_name" for side in SIDES]
     wanted = [*columns, *(name for name in names if name in present)]
     skip, left, batches = span.skip, span.records, []
@@ -195,7 +211,7 @@ def read_rows(source: Input, columns: tuple[str, str], span: RecordSpan, first: 
 
 def records(source: Input, column: str, name: str, alphabet: str) -> Iterator[Any]:
     """Read the rows of a table with one column of letters, and one of names if there is any, in tables of `records.parse`."""
-    present = (_open(source).schema_arrow if source.format == "parquet" else _open(source).schema).names
+    present = _schema(source).names
     first = 0
     for unit in range(_units(source)):
         for batch in _batches(source, unit, [column, *([name] if name in present else [])]):

@@ -1,7 +1,8 @@
 """SAM of hits: a record for each, the best of a query first and the others secondary (flag 256); those on the query's other strand have flag 16.
 
 The header has an @SQ line for each target that was hit, in the order of the database. A hit without a letter of the target has no place: it is unmapped (flag
-4) where it is the best of its query, which has one primary record so, and else left out. All else is as in that of pairs.
+4) where it is the best of its query, which has one primary record so, and else left out. What says of a query with hits
+that it was rejected in a part of the database is unmapped and secondary (flag 260). All else is as in that of pairs.
 """
 
 from collections.abc import Iterator
@@ -54,7 +55,9 @@ def check(batches: Batches, where: Where) -> None:
 def lines(batch: Any, request: Request[Rows]) -> Any:
     """Make a large_string column: the record of each row of a batch in `schema.SEARCH_HITS`, with its newline."""
     placed = pc.fill_null(pc.less(batch["target_start"], batch["target_end"]), False)
-    return two_kinds(batch, placed, lambda rows: _mapped(rows, request.cigar), _without_place)
+    first = np.diff(batch["ordinal"].to_numpy(), prepend=-1) != 0
+    flagged = batch.append_column("unmapped", pa.array(np.where(first, UNMAPPED, UNMAPPED + SECONDARY)))
+    return two_kinds(flagged, placed, lambda rows: _mapped(rows, request.cigar), _without_place)
 
 
 def _without_place(rows: Any) -> Any:
@@ -75,4 +78,4 @@ def _mapped(rows: Any, cigar: str) -> Any:
 
 
 def _unmapped(rows: Any) -> Any:
-    return joined(rows["query_name"], f"\t{UNMAPPED}\t*\t0\t0\t*\t*\t0\t0\t*\t*", status_tags(rows), "\n")
+    return joined(rows["query_name"], "\t", rows["unmapped"], "\t*\t0\t0\t*\t*\t0\t0\t*\t*", status_tags(rows), "\n")

@@ -1,6 +1,7 @@
 """Scripts of jobs and the profile of a site: what they hold, and what is refused."""
 
 import json
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,16 @@ def test_options_of_a_profile_are_not_those_of_a_command(monkeypatch: pytest.Mon
     assert cli.main(["--cluster", "slurm", "--dry-run", "genome", "a.fa", "b.fa", "--step=20", "-o", str(tmp_path / "o.maf")]) == 0
     out = capsys.readouterr().out
     assert "#SBATCH --qos=normal\n" in out and "#SBATCH step" not in out
+
+
+def test_who_follows_a_job_no_longer_does_not_end_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nor is the same command to be given again, which would submit another."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setattr(job, "submit", lambda text: "77")
+    monkeypatch.setattr(job, "follow", lambda *_: signal.raise_signal(signal.SIGINT))
+    assert cli.main(["--cluster", "slurm", "--follow", "pairs", "a.fa", "b.fa", "-o", str(tmp_path / "o.sam")]) == 130
+    err = capsys.readouterr().err
+    assert "job 77 goes on, its log no longer shown; scancel 77 ends it" in err and "again" not in err
 
 
 PAIRS = ["pairs", "a.fa", "b.fa", "-o", "o.sam"]

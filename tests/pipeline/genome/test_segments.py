@@ -41,6 +41,11 @@ def test_paf_of_any_tool(tmp_path: Path) -> None:
     assert found.identity.tolist() == pytest.approx([0.98, 0.8])
 
 
+def test_pairs_of_a_paf_without_a_place_are_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "x.paf").write_text("q\t9\t0\t0\t*\t*\t0\t0\t0\t0\t0\t255\nq\t9\t0\t9\t+\tt\t9\t0\t9\t9\t9\t60\n")
+    assert read_segments(str(tmp_path / "x.paf")).target.names == ["t"]
+
+
 def test_maf_of_any_tool(tmp_path: Path) -> None:
     """UCSC's example has several queries in a block; starts of the strand - count from the end."""
     text = (
@@ -70,6 +75,8 @@ def test_chains_of_any_tool(tmp_path: Path) -> None:
         ("x.maf", "a\ns t 0 3 + 9 ACG\ns q 0 2 + 9 AC\n", "line 3"),
         ("x.chain", "chain 1 t\n5\n", "line 1"),
         ("x.paf.gz", "\x1f\x8bno", "gzip"),
+        ("x.maf", "a score=inf\n", "line 1"),
+        ("x.maf", "a score=1e30\ns t 0 2 + 9 AC\ns q 0 2 + 9 AC\n", "64 bits, found a larger one in line 3"),
     ],
 )
 def test_lines_that_are_none(tmp_path: Path, name: str, text: str, message: str) -> None:
@@ -81,7 +88,8 @@ def test_lines_that_are_none(tmp_path: Path, name: str, text: str, message: str)
 
 def test_nothing_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "x.paf").write_text("# nothing\n")
-    for name, message in (("x.paf", "no alignments"), ("y.maf", "no such file")):
+    (tmp_path / "z.chain").mkdir()
+    for name, message in (("x.paf", "no alignments"), ("y.maf", "no such file"), ("x.paf/y.paf", "Not a directory"), ("z.chain", "Is a directory")):
         with pytest.raises(MissingInput, match=message):
             read_segments(str(tmp_path / name))
 

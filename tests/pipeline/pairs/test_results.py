@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tidalign.pipeline.errors import MissingInput
+from tidalign.pipeline.errors import ManifestMismatch, MissingInput
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.formats.export import export
+from tidalign.pipeline.pairs.aligner import PairParameters
 from tidalign.pipeline.pairs.results import Results
 from tidalign.pipeline.schema import ALIGNMENTS
 from tidalign.pipeline.store import layout, parts, rundir
@@ -59,6 +60,23 @@ def test_a_lost_part_is_noticed(make_run, row) -> None:
         results.to_table()
 
 
+@pytest.mark.parametrize("gone", [False, True])
+def test_a_run_that_is_made_anew_meanwhile_is_not_mixed(gone: bool, make_run, row) -> None:
+    results = make_run([row() for _ in range(9)])
+    given = results.to_batches()
+    next(given)
+    for path in (results.path / "parts").iterdir():
+        path.unlink()
+    if not gone:
+        rundir.empty(str(results.path), layout.PAIRS)
+        make_run([row() for _ in range(9)], PairParameters(penalties="edit"))
+    with pytest.raises(ManifestMismatch, match="a part of the run that is read, which has changed meanwhile; read it again"):
+        next(given)
+    with pytest.raises(ManifestMismatch, match="changed meanwhile"):
+        next(results.sampled(["ordinal"], 5))
+    assert gone or len(Results(results.path).to_table()) == 9
+
+
 def test_not_a_run_directory(tmp_path: Path) -> None:
     with pytest.raises(MissingInput, match=r"a folder without plan\.json"):
         Results(tmp_path)
@@ -83,7 +101,7 @@ class SearchManifest(rundir.Manifest):
 
 
 class SearchResults(RunResults[SearchManifest]):
-    layout, manifest_type, counted, threads, cigars = SEARCH, SearchManifest, "queries", 2, True
+    layout, manifest_type, counted, threads, cigars, placed = SEARCH, SearchManifest, "queries", 2, True, True
     parameters: dict[str, Any] = {}
 
     def _readers(self, columns: list[str]) -> Iterator[Reader]:

@@ -3,12 +3,17 @@
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import tidalign
 from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.formats.request import Request
+from tidalign.pipeline.formats.table import find
 from tidalign.pipeline.schema import SEARCH_HITS
+from tidalign.pipeline.search.formats import sam
+from tidalign.pipeline.search.hits import merged, rejected
 
 QUERIES = ">a one\nGATTACAGATTACA\n>none\nGGGG\n>b\nTGTAATCTTGTAATC\n"
 DATABASE = ">t1\nCCGATTACAGATTACACC\n>t2 x\nTTTTTTTT\n>t3\nGATTACATGATTACA\n"
@@ -98,6 +103,27 @@ def test_hits_without_letters(span: str, tmp_path: Path) -> None:
     primary = [fields[0] for fields in records if not int(fields[1]) & 0x900]
     assert primary == list(dict.fromkeys(row["query_name"] for row in rows))
     assert all(int(fields[1]) == 4 for fields in records if fields[2] == "*")
+
+
+def test_a_query_that_was_rejected_in_several_slices(results: tidalign.SearchResults) -> None:
+    """It has one row, behind its hits in the others, and one primary record."""
+    table = results.to_table()
+    names = pa.table({"ordinal": [1, 2], "name": ["none", "b"], "length": [4, 15]})
+    both = pa.concat_tables([rejected(names, "first"), table, rejected(names, "second")])
+    order, rank = merged(both, 10)
+    rows = both.set_column(both.schema.get_field_index("rank"), SEARCH_HITS.field("rank"), rank).take(pa.array(order))
+    said = [(row["query_name"], row["rank"], row["reason"]) for row in rows.to_pylist()]
+    assert said == [("a", 1, None), ("a", 2, None), ("none", None, "first"), ("b", 1, None), ("b", 2, None), ("b", None, "first")]
+    (batch,) = rows.combine_chunks().to_batches()
+    text = sam.lines(batch, Request(results, find("search", "sam"), print)).to_pylist()
+    assert [line.split("\t")[:3] for line in text] == [
+        ["a", "0", "t1"],
+        ["a", "256", "t3"],
+        ["none", "4", "*"],
+        ["b", "16", "t1"],
+        ["b", "272", "t3"],
+        ["b", "260", "*"],
+    ]
 
 
 def test_tsv_and_parquet(results: tidalign.SearchResults) -> None:

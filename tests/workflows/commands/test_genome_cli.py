@@ -2,8 +2,10 @@
 
 import gzip
 import json
+import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -11,6 +13,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.results import GenomeResults
@@ -172,6 +175,57 @@ def test_names_that_a_format_cannot_hold_are_refused_before_they_are_aligned(
     assert (answer.returncode, answer.stdout) == (65, "") and said in answer.stderr
     assert command("genome", *sides, "-o", tmp_path / "out", f"--format={format}").returncode == 65 and not (tmp_path / "out.run").exists()
     assert query in command("genome", *sides, f"--format={other}", "--quiet").stdout
+
+
+def test_a_run_with_gaps_is_refused_for_segments_before_it_is_aligned(tmp_path: Path, command: Any) -> None:
+    sides = sequences(tmp_path / "t.fa", "t"), sequences(tmp_path / "q.fa", "q")
+    for arguments in (("genome", *sides, "-o", tmp_path / "x.segments"), ("genomes", "--all-vs-all", *sides, "-o", tmp_path / "out", "--format=segments")):
+        answer = command(*arguments)
+        assert answer.returncode == 65 and "use --nogapped" in answer.stderr and not [*tmp_path.glob("*/run"), *tmp_path.glob("*.run")]
+        assert command(*arguments, "--nogapped").returncode == 0
+    with pytest.raises(InputError, match="use --nogapped"):
+        align_genomes(*sides, out=tmp_path / "y.segments")
+
+
+def test_targets_of_one_name_are_refused_for_one_header_before_they_are_aligned(tmp_path: Path, command: Any) -> None:
+    first, second, query = (sequences(tmp_path / f"{name}.fa", name[0]) for name in ("t1", "t2", "q"))
+    (tmp_path / "jobs.tsv").write_text(f"target\tquery\tname\n{first}\t{query}\tone\n{second}\t{query}\ttwo\n{first}\t{second}\tthree\n")
+    given = "genomes", tmp_path / "jobs.tsv", "-o", tmp_path / "out"
+    answer = command(*given, "--format=sam", "--merge")
+    assert answer.returncode == 65 and "'t' 2 times" in answer.stderr and not (tmp_path / "out" / "run").exists()
+    assert command(*given, "--format=sam").returncode == command(*given, "--format=sam-", "--merge").returncode == 0
+    everything = tmp_path / "out" / "run", "-o", tmp_path / "all.sam"
+    assert command("export", *everything).returncode == 65 and not (tmp_path / "all.sam").exists()
+    assert command("export", *everything, "--format=sam-").returncode == 0 and command("export", *everything, "--pair=two").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("format", "suffix"), [("paf:wfmash.gz", "paf.gz"), ("general:name1,name2.gz", "general.gz"), ("maf-.gz", "maf.gz"), ("paf:tagged", "paf")]
+)
+def test_files_of_pairs_are_named_as_they_are_compressed(tmp_path: Path, format: str, suffix: str, command: Any) -> None:
+    sides = sequences(tmp_path / "t.fa", "t"), sequences(tmp_path / "q.fa", "q")
+    assert command("genomes", "--all-vs-all", *sides, "-o", tmp_path / "out", f"--format={format}").returncode == 0
+    (file,) = (path for path in (tmp_path / "out").iterdir() if path.name != "run")
+    assert file.name == f"t__q.{suffix}" and (file.read_bytes()[:2] == b"\x1f\x8b") == suffix.endswith(".gz")
+
+
+def test_a_query_without_a_name_is_refused(tmp_path: Path, command: Any) -> None:
+    for sides in (("", HUMAN), (HUMAN, "")):
+        answer = command("genome", *sides, "-o", tmp_path / "x.paf")
+        assert answer.returncode == 66 and "'': no file is named" in answer.stderr
+
+
+def test_segments_of_a_pipe_are_read_by_one_process_alone(tmp_path: Path, command: Any) -> None:
+    sides = sequences(tmp_path / "t.fa", "t"), sequences(tmp_path / "q.fa", "q")
+    os.mkfifo(tmp_path / "pipe")
+    given = "genome", *sides, f"--segments={tmp_path}/pipe", "--format=general:name1,zstart1", "--quiet", "-o", tmp_path / "x"
+    answer = command(*given, "--workers=2")
+    assert answer.returncode == 65 and "pipe: expected a file of segments, found a pipe" in answer.stderr
+    writer = threading.Thread(target=(tmp_path / "pipe").write_text, args=("t 101 200 q 101 200 + 9000\n",))
+    writer.start()
+    assert command(*given, "--workers=0").returncode == 0
+    writer.join()
+    assert (tmp_path / "x").read_text().splitlines()[1].startswith("t\t")
 
 
 def test_softsam_of_a_subrange_is_refused_before_it_is_aligned(tmp_path: Path, command: Any) -> None:

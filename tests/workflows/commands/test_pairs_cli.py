@@ -9,7 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tidalign.pipeline.errors import CannotWrite
+import tidalign
+from tidalign.pipeline.errors import CannotWrite, InputError
+from tidalign.workflows import cli
 from tidalign.workflows.run import runner
 from tidalign.workflows.run.pairs import alignment
 from tidalign.workflows.status import Exit
@@ -46,6 +48,50 @@ def test_names_that_sam_cannot_hold_are_refused_before_they_are_aligned(
         assert answer.returncode == Exit.BAD_INPUT and len(answer.stderr.splitlines()) == 1 and said in answer.stderr
         assert not list(tmp_path.glob("out*"))
     assert command("pairs", *files, "-o", tmp_path / "out.paf", "--device", "cpu").returncode == Exit.COMPLETE
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["pairs", "-o", "out.bam", "--matrix", "blosum62"], "BAM holds no proteins: write .sam, .paf or .tsv"),
+        (["pairs", "-o", "out.paf", "--cs", "--penalty-only"], "--cs needs CIGARs: leave --penalty-only or --cs out"),
+        (["pairs", "-o", "out.paf", "--cs", "--matrix", "blosum62", "--report", "ends"], "--cs needs CIGARs: leave --report ends or --cs out"),
+        (["partition", "-o", "out.sam"], "-o takes a run directory: out.sam.run, with which `tidalign pairs -o out.sam` goes on"),
+        (["partition", "-o", "out.paf.gz"], "-o takes a run directory: out.paf.gz.run"),
+    ],
+)
+def test_what_no_input_could_give_is_wrong_usage(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    name, *more = words
+    with pytest.raises(SystemExit) as ended:
+        cli.main([name, "q.fa", "t.fa", *more])
+    assert ended.value.code == Exit.USAGE and said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "said"),
+    [
+        ("out.sam", {"penalty_only": True}, "SAM: expected a run with CIGARs"),
+        ("out.bam", {"scoring": "match:2,mismatch:-4,gap:4,2", "report": "ends"}, "BAM: expected a run with CIGARs"),
+        ("out.paf", {"scoring": "match:2,mismatch:-4,gap:4,2", "report": "score"}, "PAF: expected a run with places"),
+        ("out.bam", {"scoring": "blosum62"}, "format bam: expected DNA"),
+    ],
+)
+def test_what_no_input_could_give_is_told_before_it_is_looked_at(name: str, options: dict[str, Any], said: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=said):
+        tidalign.align_pairs(tmp_path / "none.fa", tmp_path / "none.fa", out=tmp_path / name, **options)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["out.sam", "out.bam"])
+def test_contigs_that_sam_cannot_hold_are_refused_before_they_are_aligned(name: str, tmp_path: Path, command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "x.fai").write_text(f"c\t{2**31}\t0\t0\t0\n")
+    files = write(tmp_path, "q.fa", ["a", "b"]), write(tmp_path, "t.fa", ["c:1-7", "c:2-9"])
+    words = ("pairs", *files, "--lift", tmp_path / "x.fai", "--device", "cpu", "-o")
+    with monkeypatch.context() as patched:
+        patched.delattr(runner, "_work")
+        answer = command(*words, tmp_path / name)
+    assert answer.returncode == Exit.BAD_INPUT and "targets of at most 2147483647 bases" in answer.stderr and not list(tmp_path.glob("out*"))
+    assert command(*words, tmp_path / "out.paf").returncode == Exit.COMPLETE
 
 
 def test_which_record_of_which_file(tmp_path: Path, command: Any) -> None:

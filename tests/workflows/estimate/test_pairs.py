@@ -111,7 +111,7 @@ def test_a_sample_of_mixed_pairs_counts_as_all_do(tmp_path: Path, model: str) ->
 @pytest.mark.parametrize("times", [0.01, 100.0])
 def test_a_core_that_is_not_as_its_rates_say(tmp_path: Path, times: float) -> None:
     """Rates of another core, or of errors that lie otherwise, are set right by the time that the sample takes."""
-    chunk = head(written(tmp_path, made(200, 500, 0.1), "seq"), "mismatch", plain=False).chunk
+    chunk = head(written(tmp_path, made(1000, 500, 0.1), "seq"), "mismatch", plain=False).chunk
     core = of_core()
     other = replace(core, seconds={kind: {term: rate * times for term, rate in terms.items()} for kind, terms in core.seconds.items()})
     work, pace = pairs.sampled(PairParameters(), chunk, np.ones(len(chunk)), other)

@@ -255,7 +255,7 @@ def test_score_files_that_come_with_tidalign(tmp_path: Path, monkeypatch: pytest
         return tuple(tuple(row[:4]) for row in given_parameters(read({"scores": name})).scoring.matrix[:4])
 
     assert tuple(tuple(row[:4]) for row in parameters("Q=HoxD55.q").scoring.matrix[:4]) == matrix("HoxD55.q") == matrix(Path("HoxD55.q")) == HOXD55
-    for other in ("folder/HoxD55.q", str(tmp_path / "HoxD55.q"), "hoxd55", ""):
+    for other in ("folder/HoxD55.q", str(tmp_path / "HoxD55.q"), "hoxd55", "", "x" * 300):
         with pytest.raises(MissingInput, match="name a score file"):
             matrix(other)
     (tmp_path / "HoxD55.q").write_text("A C G T\n5 -4 -4 -4\n-4 5 -4 -4\n-4 -4 5 -4\n-4 -4 -4 5\n")

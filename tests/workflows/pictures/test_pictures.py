@@ -44,6 +44,12 @@ def test_long_names_stay_within_the_picture() -> None:
     assert {*plot().target.names, *plot().query.names} <= titles
 
 
+def test_no_box_of_a_small_picture_is_negative() -> None:
+    root = ElementTree.fromstring(svg(plot(), size=200))
+    sizes = [float(each.attrib[name]) for each in root.iter(f"{SVG}rect") for name in ("width", "height")]
+    assert min(sizes) > 0
+
+
 def test_long_names_leave_room_in_a_png(tmp_path: Path) -> None:
     """The frame's sides are the two columns that are black for long."""
     pytest.importorskip("matplotlib")

@@ -1,6 +1,7 @@
 """The page of a finished run: it parses, needs no network, says what report.json says, and a browser shows it."""
 
 import json
+import os
 import re
 import shutil
 import struct
@@ -145,6 +146,36 @@ def test_the_command_makes_it_again(runs: dict[str, Path], tmp_path: Path, comma
     assert (tmp_path / "x_mqc.json").read_bytes() == (runs["pairs"] / "tidalign_mqc.json").read_bytes()
     assert command("report", tmp_path).returncode == 66
     assert command("check", runs["pairs"]).returncode == 0
+
+
+def test_outputs_that_are_no_files(runs: dict[str, Path], tmp_path: Path, command: Any) -> None:
+    """Written to, not replaced."""
+    page = (runs["pairs"] / "report.html").read_bytes()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link_mqc.json").symlink_to("real.json")
+    with subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE) as reader:
+        assert command("report", runs["pairs"], "-o", tmp_path / "pipe", "--multiqc", tmp_path / "link_mqc.json").returncode == 0
+        assert reader.communicate(timeout=60)[0] == page
+    assert (tmp_path / "pipe").is_fifo() and (tmp_path / "link_mqc.json").is_symlink()
+    assert (tmp_path / "real.json").read_bytes() == (runs["pairs"] / "tidalign_mqc.json").read_bytes()
+
+
+def test_a_page_on_standard_output(runs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = command("report", runs["pairs"], "-o", "-")
+    assert (done.returncode, done.stdout, done.stderr) == (0, (runs["pairs"] / "report.html").read_text(), "tidalign: standard output\n")
+    assert not list(tmp_path.iterdir())
+
+
+def test_files_of_a_run_are_no_outputs(runs: dict[str, Path], tmp_path: Path, command: Any) -> None:
+    run, before = runs["pairs"], (runs["pairs"] / "plan.json").read_bytes()
+    (tmp_path / "link.html").symlink_to(run / "plan.json")
+    for words in (("-o", run / "plan.json"), ("--multiqc", run / "new.json"), ("-o", tmp_path / "link.html"), ("-o", run / "parts" / "x.html")):
+        done = command("report", run, *words)
+        assert done.returncode == 73 and "expected a name outside the run directory" in done.stderr
+    assert (run / "plan.json").read_bytes() == before and not (run / "new.json").exists()
+    assert command("report", run, "-o", run / "report.html", "--multiqc", run / "tidalign_mqc.json").returncode == 0
+    assert command("check", run).returncode == 0
 
 
 def test_multiqc_gets_a_table(runs: dict[str, Path]) -> None:

@@ -18,6 +18,7 @@ from tidalign.pipeline.pairs.aligner import PairParameters, aligner_of, start
 from tidalign.pipeline.pairs.input.index import PairBlock
 from tidalign.pipeline.pairs.input.read import PairSource
 from tidalign.pipeline.pairs.manifest import Check, PairManifest, read_block_record, read_manifest, write_manifest
+from tidalign.pipeline.pairs.partition import check_end
 from tidalign.pipeline.store import claims, layout, parts, rundir
 from tidalign.workflows.run import runner
 from tidalign.workflows.run.crew import Crew, Readers
@@ -110,7 +111,8 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
         directory, known, self.begun = crew.directory, None, None
         if rundir.has_manifest(crew.directory):
             known = read_manifest(directory)
-            if all(read_block_record(directory, record["id"]) for record in known.blocks):
+            piped = self._source.waits and any(record.get("digest") for record in known.blocks)  # what comes now is compared with what came before
+            if not piped and all(read_block_record(directory, record["id"]) for record in known.blocks):
                 if self._check and not rundir.finished(directory):
                     self._check(known)
                 return known
@@ -134,7 +136,8 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
                     raise
                 crew.hire()  # this process has lost its GPU; a worker can go on, when all is read
                 aligned = None
-        manifest = write_manifest(directory, reading.records, self._check)
+        check_end(directory, self._source, reading.records)
+        manifest = write_manifest(directory, reading.records, None if rundir.finished(directory) else self._check)
         rundir.journal(directory, "partitioned", pairs=manifest.pairs, blocks=len(reading.records), chunks=len(manifest.chunks))
         return manifest
 

@@ -2,7 +2,10 @@
 
 import io
 import re
+from collections.abc import Callable
+from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 import genome_golden as golden
 import pyarrow as pa
@@ -15,9 +18,10 @@ from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.formats.export import refuse_side, write
 from tidalign.pipeline.formats.request import Request
 from tidalign.pipeline.formats.table import find
-from tidalign.pipeline.genome.formats import block
+from tidalign.pipeline.genome.formats import block, difference
 from tidalign.pipeline.genome.input.read import read_genome
 from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.schema import GENOME_ALIGNMENTS
 
 CASES = [(name, format) for name, run in golden.RUNS.items() for format in run["formats"]]
 
@@ -28,11 +32,56 @@ def test_lines_are_lastz(run: str, format: str) -> None:
     assert golden.below(written(run, format)) == expected
 
 
-@pytest.mark.parametrize("format", ["maf", "softsam", "chain", "general:number,znumber", "rdotplot"])
+@pytest.mark.parametrize("format", ["maf", "softsam", "chain", "general:number,znumber", "rdotplot", "differences", "differences-"])
 def test_blocks_do_not_matter(format: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = written("fly_letters", format)
     monkeypatch.setattr(block, "COLUMNS", 1000)
+    monkeypatch.setattr(difference, "COLUMNS", 1000)
     assert written("fly_letters", format) == whole
+
+
+@pytest.mark.parametrize(
+    ("format", "columns"),
+    [
+        ("maf", lambda row: 0),
+        ("softsam.gz", lambda row: row["query_length"]),
+        ("general:score,nucs1,quals2", lambda row: row["target_length"] + row["query_length"]),
+        ("differences-", lambda row: 0),
+        ("differences", lambda row: _columns(row) * (row["mismatches"] + row["gap_openings"] - 1)),
+    ],
+)
+def test_blocks_are_cut_by_what_formats_write(format: str, columns: Callable[[dict[str, Any]], int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole sequences of each row, and the alignment behind each difference, count as its columns do, for how many go together and the room of those."""
+    monkeypatch.setattr(block, "COLUMNS", 100_000)
+    rows, sides = golden.rows("fly"), [golden.side("fly", role) for role in ("target", "query")]
+    found = list(block.blocks(rows, sides[0], sides[1], 0, format=find("genome", format)))
+    assert sum(map(len, found)) == rows.num_rows and [each.first for each in found] == list(accumulate(map(len, found[:-1]), initial=0))
+    for each in found:
+        sizes = [_columns(row) + columns(row) for row in each.rows.to_pylist()]
+        assert len(sizes) == 1 or sum(sizes[1:]) < 100_000
+        assert each.room == max(1, sum(sizes) // 100_000)
+
+
+def _columns(row: dict[str, Any]) -> int:
+    return max(row[f"{side}_end"] - row[f"{side}_start"] for side in ("target", "query"))
+
+
+def test_differences_of_a_long_alignment(tmp_path: Path) -> None:
+    """As many CIGARs as there are lines would pass 2 GiB."""
+    count = 30_000
+    (tmp_path / "t.fa").write_text(">t\n" + "AA" * count + "\n")
+    (tmp_path / "q.fa").write_text(">q\n" + "AC" * count + "\n")
+    sides = [read_genome(str(tmp_path / f"{role[0]}.fa"), role=role) for role in ("target", "query")]
+    places = {
+        f"{side}_{name}": value for side in ("target", "query") for name, value in (("number", 0), ("start", 0), ("end", 2 * count), ("length", 2 * count))
+    }
+    row = golden.rows("fly").to_pylist()[0] | places | {"target_name": "t", "query_name": "q", "strand": "+", "cigar": "1=1X" * count}
+    rows = Rows(pa.RecordBatch.from_pylist([row], GENOME_ALIGNMENTS), sides[0], sides[1], GenomeParameters())
+    sink = io.BytesIO()
+    assert write(Request(rows, find("genome", "differences-"), print), sink) == 1
+    lines = sink.getvalue().decode().splitlines()
+    assert len(lines) == count
+    assert lines[7] == f"t\t15\t16\t+\t{2 * count}\tq\t15\t16\t+\t{2 * count}\tA\tC"
 
 
 def test_comments_of_each_alignment_are_lastz() -> None:
@@ -138,6 +187,16 @@ def test_targets_of_one_name_have_no_sam_header(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=f"'a' 2 times; .*{name}-"):
             refuse_side(find("genome", name), "target", "t.fa", genome)
         refuse_side(find("genome", f"{name}-"), "target", "t.fa", genome)
+
+
+def test_targets_of_one_name_in_two_files_have_no_sam_header() -> None:
+    sides = golden.side("mt_chimp", "target"), golden.side("mt_chimp", "query")
+    rows = Rows(golden.rows("mt_chimp"), *sides, GenomeParameters())
+    rows.targets = [sides[0], sides[0]]
+    for name, bare in (("sam", "sam-"), ("softsam", "softsam-"), ("sam.gz", "sam-")):
+        with pytest.raises(InputError, match=f"{sides[0].names[0]!r} 2 times; .*{bare}$"):
+            write(Request(rows, find("genome", name), print), io.BytesIO())
+        assert write(Request(rows, find("genome", bare), print), io.BytesIO()) == len(rows.rows)
 
 
 def test_fields_of_qualities_want_qualities(tmp_path: Path) -> None:

@@ -187,6 +187,12 @@ def test_missing_files(tmp_path: Path) -> None:
             target(spec)
 
 
+def test_names_of_a_subset_are_utf_8(tmp_path: Path) -> None:
+    (tmp_path / "names").write_bytes(b"a\ncaf\xe9\n")
+    with pytest.raises(InputError, match=r"names: expected names in UTF-8, found b'\\xe9\\n'; convert it: iconv"):
+        target(f"{make(tmp_path, PLAIN)}[subset={tmp_path}/names]")
+
+
 def test_queries_without_names(tmp_path: Path) -> None:
     """LASTZ calls every one of them seq2, and a target seq1 (reading.json)."""
     assert read_genome(make(tmp_path, ">\nACGT\n>a\nAC\n>|b\nGG\n"), role="query").names == ["seq2", "a", "seq2"]

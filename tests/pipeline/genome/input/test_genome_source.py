@@ -1,13 +1,14 @@
 """Tables of jobs, and what identifies the inputs of a run."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.genome.input.jobs import read_jobs
-from tidalign.pipeline.genome.input.source import GenomeSource, Pair, pair_name, safe
+from tidalign.pipeline.genome.input.source import GenomeSource, Pair, index_at, pair_name, safe
 
 
 @pytest.fixture
@@ -65,6 +66,13 @@ def test_a_run_knows_its_files_by_size_and_time(folder: Path) -> None:
     assert source.to_json() != before
     with pytest.raises(MissingInput, match="none.fa: No such file"):
         GenomeSource((Pair("p", "none.fa", "none.fa"),)).files()
+    for long in ("x" * 300, f"{'x' * 300}[unmask]", f"{'x' * 300}/y"):
+        with pytest.raises(MissingInput, match="File name too long"):
+            GenomeSource((Pair("p", long, f"{folder}/a.fa"),)).files()
+    assert index_at(f"{folder}/a.fa[subset={'x' * 300}]") is None
+    for segments in ("", "-", str(folder)):
+        with pytest.raises(MissingInput, match="expected a file of segments, found (no name|standard input|a folder)"):
+            replace(source, segments=segments).files()
 
 
 def test_files_are_named_from_the_root(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -304,6 +304,7 @@ def test_a_strand_that_is_not_looked_at_has_no_segments(tmp_path: Path) -> None:
         ("t 1 30 q 1 30", "line 2: expected 7 or 8 fields"),
         ("t 1 30 q 1 30 + 5 7", "line 2: expected 7 or 8 fields"),
         ("t 1 30 q 1 30 + 5.7", "line 2: expected whole numbers"),
+        ("t 1 30 q 1 30 + -1000000000000000000000000", "line 2: expected a score from -2147483647 to 2147483647, found '-10{24}'"),
         ("t 1 30 q 1 30 x 5", "line 2: expected strand \\+ or -, found 'x'"),
         ("u 1 30 q 1 30 + 5", "line 2: expected the name of a target sequence \\(t\\), found 'u'"),
         ("t 1 30 r 1 30 + 5", "line 2: expected a query name that one sequence has, found 'r', which several have"),

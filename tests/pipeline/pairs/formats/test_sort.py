@@ -107,6 +107,19 @@ def test_the_index_finds_what_overlaps(results, tmp_path, longest: int) -> None:
     assert counted == [sum(on == contig for _, on, *_ in placed) for contig in lengths]
 
 
+def test_no_index_of_an_earlier_file_stays(results, tmp_path) -> None:
+    """Readers take a .csi before a .bai, and either for that of the file beside it."""
+
+    def beside(longest: int, sort: bool) -> list[str]:
+        (tmp_path / "g.fai").write_text("".join(f"{name}\t{length}\t6\t60\t61\n" for name, length in (CONTIGS | {"long": longest}).items()))
+        results.export(tmp_path / "out.bam", lift=str(tmp_path / "g.fai"), sort=sort)
+        return sorted(path.suffix for path in tmp_path.glob("out.bam.*"))
+
+    assert beside(3_000_000_000 >> 1, sort=True) == [".csi"]
+    assert beside(1 << 20, sort=True) == [".bai"]
+    assert beside(1 << 20, sort=False) == []
+
+
 @pytest.mark.skipif(not shutil.which("samtools"), reason="samtools is not installed")
 @pytest.mark.parametrize("longest", [1 << 20, 3_000_000_000 >> 1], ids=["bai", "csi"])
 def test_samtools_takes_it(results, tmp_path, longest: int) -> None:

@@ -229,6 +229,14 @@ def test_a_long_record_is_a_block_of_its_own(tmp_path: Path) -> None:
         assert 2 <= len(blocks) <= 6 and alone.pairs * 100 < 2 * index.CELL_BYTES
 
 
+def test_long_names_count(tmp_path: Path) -> None:
+    for length, sizes in ((60_000, {16, 4}), (100, {100})):
+        path = tmp_path / f"{length}.fa"
+        path.write_bytes(fasta([f"{number:0{length}}" for number in range(100)], [b"ACGT"] * 100, 80, b"\n"))
+        source = inspect(str(_gzipped(path)), str(path))
+        assert {block.pairs for block, _ in stream_blocks(source, block_bases=2_000_000)} == sizes
+
+
 def _gzipped(path: Path) -> Path:
     zipped = path.with_suffix(".gz")
     zipped.write_bytes(gzip.compress(path.read_bytes(), 1))

@@ -147,6 +147,8 @@ def test_arguments_that_do_not_fit(tmp_path: Path) -> None:
     assert "found two" in str(refused(BAD / "r1.fq", BAD / "r1.fq", interleaved=True))
     assert "one seq file" in str(refused(seq, BAD / "r1.fq"))
     assert rows(seq) == [("0", "0", b"ACGT", b"ACG")]
+    for side in ("query", "target"):
+        assert f"expected a table, for --{side}-column, found fastq data" in str(refused(BAD / "r1.fq", BAD / "r1.fq", **{f"{side}_column": "foo"}))
 
 
 def test_nothing_there(tmp_path: Path) -> None:

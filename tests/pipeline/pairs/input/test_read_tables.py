@@ -188,3 +188,25 @@ def test_a_repeated_sequence_counts_as_often_as_it_occurs(tmp_path: Path) -> Non
     blocks = plan(inspect(path), block_bases=3_000_000)
     assert blocks and max(block.pairs for block in blocks) <= 33
     assert sum(block.pairs for block in blocks) == 300
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+def test_long_names_count(suffix: str, tmp_path: Path) -> None:
+    """A dictionary needs bytes for one alone; those of usual length change no blocks."""
+    columns = {"query": ["ACGT"] * 300, "target": ["ACGA"] * 300}
+    names = pa.array(["n" * 60_000] * 300).dictionary_encode()
+    table = pa.table(columns | {"query_name": names, "target_name": pa.array(range(300))})
+    blocks = plan(inspect(write(tmp_path / f"long{suffix}", table, 300)), block_bases=3_000_000)
+    assert blocks and max(block.pairs for block in blocks) <= 55
+    assert sum(block.pairs for block in blocks) == 300
+    usual = pa.table(columns | {"query_name": pa.array(["n" * 100, None] * 150)})
+    assert len(plan(inspect(write(tmp_path / f"usual{suffix}", usual, 300)), block_bases=3000) or ()) == 1
+
+
+def test_names_of_one_side_are_not_the_same(tmp_path: Path) -> None:
+    columns = {"query": ["ACGT"], "target": ["ACGA"]}
+    for side, other in (("query", "target"), ("target", "query")):
+        path = write(tmp_path / f"{side}.parquet", pa.table(columns | {f"{side}_name": ["a"]}), 1)
+        with pytest.raises(InputError, match=f"expected names of both sides, found none of the {other} sequences; add a column {other}_name"):
+            rows(path, same_names=True)
+    assert len(rows(write(tmp_path / "none.parquet", pa.table(columns), 1), same_names=True)) == 1

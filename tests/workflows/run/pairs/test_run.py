@@ -279,7 +279,8 @@ def test_a_full_disk_keeps_what_is_done(tmp_path: Path, inputs: list[str], answe
 
 
 @pytest.mark.parametrize(
-    ("number", "times"), [pytest.param(signal.SIGINT, 1, marks=pytest.mark.slow), (signal.SIGINT, 2), pytest.param(signal.SIGTERM, 1, marks=pytest.mark.slow)]
+    ("number", "times"),
+    [(signal.SIGINT, 2), *(pytest.param(number, 1, marks=pytest.mark.slow) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1))],
 )
 def test_a_signal_to_the_whole_group_stops_a_run_that_goes_on_later(number: int, times: int, tmp_path: Path, inputs: list[str], answer: Any) -> None:
     process = client(tmp_path, inputs, TIDALIGN_TEST_SLOW="0.5")

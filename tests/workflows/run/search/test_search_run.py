@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -250,7 +251,7 @@ def test_a_poisoned_query_is_rejected_and_all_others_searched(tmp_path: Path, in
     rows, wanted = results.to_table().to_pylist(), answer.to_pylist()
     assert [row for row in rows if row["ordinal"] != 20] == [row for row in wanted if row["ordinal"] != 20]
     said = [row for row in rows if row["ordinal"] == 20]
-    assert {row["status"] for row in said} == {"rejected"} and len(said) == len(tidalign.SearchResults(tmp_path)._manifest.database.slices)
+    assert [row["status"] for row in said] == ["rejected"] and len(tidalign.SearchResults(tmp_path)._manifest.database.slices) > 1
     assert "ended its process with SIGKILL, against sequences 1 to" in said[0]["reason"] and said[0]["rank"] is None
     assert rundir.finished(str(tmp_path)) == "PARTIAL"
     for ending, text in (("m8", "# q20 rejected: "), ("paf", "\t*\t*\t0\t0\t0\t0\t0\t0\tst:Z:rejected"), ("tsv", "rejected"), ("sam", "q20\t4\t")):
@@ -285,6 +286,8 @@ def test_kills(tmp_path: Path) -> None:
         (">q\nACGT\n", ">d\nACGT\n>e\nMKVLAR\n", [], Exit.BAD_INPUT, "d.fa: record 2: expected DNA letters"),
         (">q\n" + "ACGT" * 300, ">d\nMKVLAR\n", ["--matrix", "blosum62"], Exit.BAD_INPUT, "expected protein letters (A to Z, *), found none but A, C, G, T"),
         (">q\nMKV\n", ">d\n" + "ACGT" * 300, ["--matrix", "blosum62"], Exit.BAD_INPUT, "d.fa: record 1: expected protein letters"),
+        (">q\n" + "ACGT" * 50, ">d\nMKVLAR\n", ["--matrix", "blosum62"], Exit.BAD_INPUT, "found none but A, C, G, T, U and N among 200; give DNA"),
+        (">q\n" + "ACGT" * 60 + "RYK", ">d\nMKVLAR\n", ["--matrix", "blosum62"], Exit.BAD_INPUT, "found hardly any but A, C, G, T, U and N among 243"),
         (">q\nMKV\n", ">d\nMKV\n", ["--matrix", "blosum62", "--strand", "both"], Exit.USAGE, "which proteins do not have"),
         (">q\nACGT\n", ">d\nACGT\n", ["--gap", "2,1"], Exit.USAGE, "--gap goes with --matrix"),
         (">q\nACGT\n<\nACGT\n", ">d\nACGT\n", ["--report", "score", "--format", "m8"], Exit.USAGE, "M8 needs places: leave --report score out"),
@@ -361,6 +364,77 @@ def test_an_index_that_changes_under_a_run(tmp_path: Path, inputs: list[str]) ->
     os.utime(place, ns=(1, 1))
     with pytest.raises(ManifestMismatch, match=r"d\.tidx, which has changed since"):
         drive(str(tmp_path / "run"), inputs[0], str(place))
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_an_index_that_changes_while_a_run_reads_it(workers: int, tmp_path: Path, inputs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """No part is made of the other database, which has as many slices."""
+    place, known = tmp_path / "d.tidx", manifest.packed
+
+    def replaced(*arguments: Any) -> Any:
+        found = known(*arguments)
+        packed_in_slices(inputs[0], place)
+        return found
+
+    packed_in_slices(inputs[1], place)
+    monkeypatch.setattr(searches, "packed", replaced)
+    with pytest.raises(InputError, match=r"d\.tidx: expected the index that the run began with, found one that has changed since the run began"):
+        drive(str(tmp_path / "run"), inputs[0], str(place), workers=workers)
+    assert not list((tmp_path / "run" / "parts").iterdir())
+
+
+def packed_in_slices(path: str, place: Path) -> None:
+    with mock.patch.object(database, "SLICE_BYTES", 4_000):
+        index(path, place)
+
+
+def test_a_finished_run_without_its_index(tmp_path: Path, inputs: list[str]) -> None:
+    place = tmp_path / "d.tidx"
+    index(inputs[1], place)
+    found = drive(str(tmp_path / "run"), inputs[0], str(place)).to_table()
+    place.unlink()
+    assert drive(str(tmp_path / "run"), inputs[0], str(place)).to_table().equals(found)
+    (tmp_path / "run" / "SUCCESS").unlink()
+    next((tmp_path / "run" / "parts").iterdir()).unlink()
+    with pytest.raises(MissingInput, match=r"d\.tidx: No such file"):
+        drive(str(tmp_path / "run"), inputs[0], str(place))
+    with pytest.raises(MissingInput, match=r"d\.tidx: expected an index, found no such file"):
+        manifest.read_slices(str(tmp_path / "run"), manifest.read_manifest(str(tmp_path / "run")), [0])
+
+
+def test_what_an_index_is_not_written_into(tmp_path: Path, inputs: list[str], capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    for output, found in (("-", "standard output"), ("pipe", "a device or a pipe"), (str(tmp_path), "a directory")):
+        assert main(["index", inputs[1], "-o", output]) == Exit.CANNOT_WRITE
+        assert f"{output}: expected a file to write, found {found}" in capfd.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"] and Path("pipe").is_fifo()
+    Path("link.tidx").symlink_to("real.tidx")
+    assert main(["index", inputs[1], "-o", "link.tidx"]) == 0
+    assert Path("link.tidx").is_symlink() and not Path("real.tidx").is_symlink() and Path("real.tidx").stat().st_size
+
+
+def test_more_hits_than_there_can_be_cost_nothing(tmp_path: Path, inputs: list[str], made: Any) -> None:
+    """Chunks are as large as they can be; those of a run that was begun with others stay."""
+    with mock.patch.object(manifest, "CHUNK_HITS", 7 * 2 * search_chaos.TARGETS * 4):
+        found = drive(str(tmp_path / "run"), *inputs, top=10**6, min_score=1)
+    chunks = manifest.read_manifest(str(tmp_path / "run"))
+    assert max(each.queries for each in chunks.queries) > 4 and found.to_table().equals(expected(made[1], top=10**6, min_score=1))
+    assert SearchParameters(top=10**6).hits(3) == 6 and SearchParameters(top=5, strand="plus").hits(3.0) == 3.0 and SearchParameters(top=2).hits(3) == 2
+    (tmp_path / "run" / "SUCCESS").unlink()
+    (tmp_path / "run" / "queries" / "q00000.parquet").unlink()
+    with mock.patch.object(manifest, "CHUNK_HITS", 1):
+        again = drive(str(tmp_path / "run"), *inputs, top=10**6, min_score=1)
+    assert again.to_table().equals(found.to_table()) and manifest.read_manifest(str(tmp_path / "run")).queries == chunks.queries
+
+
+@pytest.mark.parametrize(("report", "ending", "what"), [("score", "m8", "places"), ("score", "sam", "places"), ("ends", "sam", "CIGARs")])
+def test_a_file_that_needs_more_than_is_reported(report: str, ending: str, what: str, tmp_path: Path, inputs: list[str]) -> None:
+    """Said before anything is searched."""
+    others = {"places": r"\.tsv or \.parquet", "CIGARs": ""}[what]
+    with pytest.raises(InputError, match=rf"{ending.upper()}: expected a run with {what}, found .*; export .*{others}"):
+        tidalign.search_files(*inputs, out=tmp_path / f"x.{ending}", report=report)
+    assert not list(tmp_path.iterdir())
 
 
 def test_workers_for_several_gpus_start_while_much_is_read(inputs: list[str]) -> None:
