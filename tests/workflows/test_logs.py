@@ -2,9 +2,10 @@
 
 import logging
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,9 +13,6 @@ from tidalign.cluster import task
 from tidalign.pipeline.pairs.results import Results
 from tidalign.workflows import progress
 from tidalign.workflows.run.pairs import run
-
-if TYPE_CHECKING:
-    import subprocess
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -57,9 +55,15 @@ def test_a_log_has_the_traceback_of_an_error(command: Command, tmp_path: Path) -
     assert "Traceback (most recent call last)" in text and "MissingInput" in text and text.rstrip().endswith(done.stderr.strip().removeprefix("tidalign: "))
 
 
-def test_names_that_are_no_utf8(command: Command, inputs: tuple[Path, Path], tmp_path: Path) -> None:
-    """An input is read, and told of; a run directory is refused before anything is made."""
+def test_names_that_are_no_utf8(inputs: tuple[Path, Path], tmp_path: Path) -> None:
+    """An input is read, and told of; a run directory is refused before anything is made. In processes of their own: what this one logs, pytest-xdist sends on,
+    and such names it cannot."""
     odd = inputs[0].rename(tmp_path / "q\udce9.fa")
+
+    def command(*words: object) -> "subprocess.CompletedProcess[str]":
+        line = [sys.executable, "-m", "tidalign", *map(str, words)]
+        return subprocess.run(line, capture_output=True, text=True, errors="backslashreplace", timeout=300)
+
     done = command("search", odd, inputs[1], "-o", tmp_path / "run", "--device", "cpu", "--log", tmp_path / "log.txt")
     assert done.returncode == 0 and "Logging error" not in done.stderr
     assert "q\\udce9.fa" in (tmp_path / "log.txt").read_text() and "q\\udce9.fa" in (tmp_path / "run" / "report.html").read_text()
