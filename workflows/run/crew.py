@@ -50,8 +50,7 @@ class Crew:
         self._count, self.alone = count if count is None else max(1, count), count == 0
         self.threads, self.readers, self._gpus = threads, readers, cast("Sequence[str]", ())
         self._contract, self._working = ExitStack(), False
-        self._workers: Workers | None = None
-        self._coming: Future[None] | None = None
+        self._workers, self._coming = cast("Workers | None", None), cast("Future[None] | None", None)
         self.on_gpus, self.gpus_each, self.beside = False, cast("int | None", None), Gpus({}, "")
         """Whether the scheduler's workers are to have GPUs, and how many on each host (None: all); the GPUs of the run, with what is to work beside them."""
         self._trials: Trials | None = None
@@ -97,8 +96,8 @@ class Crew:
     def _await(self) -> None:
         """Wait for those who are coming, if somebody is. Stopped where all is to end at once: what they wait for may say nothing."""
         while self._coming and not self._coming.done():
-            if self._stop.at_once():
-                raise Stopped(self._stop.number or signal.SIGINT)
+            if self._stop.number is not None and self._stop.at_once():
+                raise Stopped(self._stop.number)
             wait([self._coming], 0.2)
 
     def _hire(self) -> None:
@@ -168,6 +167,7 @@ class Crew:
     def dismiss(self) -> bool:
         """Stop the workers that were started. Whether nobody works any more: workers of a scheduler that is not ours finish what they are at."""
         if self._coming:  # nobody waited for them
+            self._coming.add_done_callback(lambda _: self._contract.close())  # where they come after all
             with suppress(Stopped):
                 self._await()
             self._coming, self.size, self.hosts = None, 0, {}
