@@ -36,7 +36,7 @@ class Profile:
 
 
 _GIVEN = ("nodes", "gpus_per_node", "cpus_per_node", "time", "partition", "account")
-"""What options before a command say of its job."""
+"""Names what options before a command say of its job."""
 
 _TIME = re.compile(r"(\d+-)?\d+(:\d+){0,2}|UNLIMITED|INFINITE", re.IGNORECASE)
 """Times as Slurm has them: minutes, M:S, H:M:S, D-H, D-H:M, D-H:M:S, or none."""

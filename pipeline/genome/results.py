@@ -47,7 +47,7 @@ class GenomeResults(RunResults[GenomeManifest]):
     """The pair of genomes whose rows these are; None: of all."""
 
     _format: Format | None = None
-    """What the rows are written in; None: it is not known."""
+    """Says what the rows are written in; None: it is not known."""
 
     _masks: tuple[int, Masks | None] = (-1, None)
     """Of the pair of genomes that was last asked for."""

@@ -149,7 +149,7 @@ ALPHABETS = {"dna": (DNA, "DNA letters (ACGT, IUPAC codes)"), "protein": (PROTEI
 """Letters that are read, and what messages call them."""
 
 SURELY_DNA, OTHER_CODES = 200, 0.05
-"""So many letters of proteins are not all codes of bases, of which no larger part than this are none of _BASES."""
+"""Say from how many letters on proteins are DNA that are all codes of bases, and up to which part of them codes may be none of _BASES."""
 
 _BASES = b"ACGTUNacgtun"
 

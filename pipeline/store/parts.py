@@ -137,7 +137,11 @@ def write_part(
 
 def read_tables(path: str, schema: Any) -> Iterator[Any]:
     """Read the rows of a part, a row group at a time: tables with the columns of a schema."""
-    file = open_table(path)
+    return tables_of(open_table(path), schema)
+
+
+def tables_of(file: Any, schema: Any) -> Iterator[Any]:
+    """Read the rows of a part that is open, as `read_tables` does."""
     for group in range(file.num_row_groups):
         yield file.read_row_group(group, columns=schema.names).select(schema.names).cast(schema)
 

@@ -18,7 +18,7 @@ from tidalign.pipeline.schema import STATUSES
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.files import open_table
 from tidalign.pipeline.store.layout import Layout
-from tidalign.pipeline.store.parts import PartFile, all_parts, counts, scan
+from tidalign.pipeline.store.parts import PartFile, all_parts, counts, scan, tables_of
 
 if TYPE_CHECKING:
     import pandas
@@ -200,9 +200,7 @@ def changed(path: str) -> ManifestMismatch:
 
 def read_rows(path: str, run: str, schema: Any) -> Iterator[Any]:
     """Read the rows of a part of a run, a row group at a time: tables with the columns of a schema. Raises what `opened` does."""
-    file = opened(path, run)
-    for group in range(file.num_row_groups):
-        yield file.read_row_group(group, columns=schema.names).select(schema.names).cast(schema)
+    return tables_of(opened(path, run), schema)
 
 
 def evenly(pieces: Sequence[tuple[P, int]], most: int) -> Iterator[tuple[P, int]]:

@@ -72,7 +72,7 @@ def _write(files: tuple[Path, Path], count: int, length: int, error: float) -> N
 
 
 WORKERS = (0, 1, 2)
-"""How many each set is run with; 0: by threads of the command, as one of these sizes is without --workers."""
+"""Lists how many each set is run with; 0: by threads of the command, as one of these sizes is without --workers."""
 
 PATIENCE = 5.0
 """Seconds that a run waits for the machine to do nothing else, at most."""

@@ -82,7 +82,7 @@ def test_what_is_read_is_not_written(tmp_path: Path, words: list[str]) -> None:
 
 
 def test_what_lastz_cuts_is_told_and_whole(tmp_path: Path) -> None:
-    """As LASTZ does where its traceback has no room: "truncating alignment", and the status is 0."""
+    """End as LASTZ does where its traceback has no room: "truncating alignment", and the status is 0."""
     rng = np.random.default_rng(3)
     target = simulate.sequence(rng, 30_000)
     for name, letters in (("t.fa", target), ("q.fa", simulate.mutate(rng, target, 0.1))):

@@ -157,7 +157,7 @@ def test_workers_that_leave_before_they_begin(staying: list[str], tmp_path: Path
 
 
 def test_all_workers_die_as_they_come_and_start_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where the process that workers are forked from was killed."""
+    """Wait for them, as where the process that workers are forked from was killed."""
     asked = 0
 
     class Restarting(Two):

@@ -67,7 +67,7 @@ def _columns(row: dict[str, Any]) -> int:
 
 
 def test_differences_of_a_long_alignment(tmp_path: Path) -> None:
-    """As many CIGARs as there are lines would pass 2 GiB."""
+    """Repeat no CIGAR for each line: they would pass 2 GiB."""
     count = 30_000
     (tmp_path / "t.fa").write_text(">t\n" + "AA" * count + "\n")
     (tmp_path / "q.fa").write_text(">q\n" + "AC" * count + "\n")

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -181,3 +182,15 @@ def test_kernels_are_ready_before_tasks_that_need_them(made: tuple[Path, Pairs],
     drive(str(tmp_path), *inputs(made))
     assert len(ready) > 1
     assert answer(tmp_path) == expected(made[1])
+
+
+def test_a_block_is_cut_into_a_few_tasks_a_thread(made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However little is taken for a task's least work: each writes a part."""
+    monkeypatch.setenv("TIDALIGN_CORES", "2")
+    monkeypatch.setattr(alignment, "FINEST_SECONDS", 1e-12)
+    monkeypatch.setattr(alignment, "FINEST_SHARE", 1)
+    drive(str(tmp_path), *inputs(made), workers=0)
+    assert answer(tmp_path) == expected(made[1])
+    parts, chunks = (Counter(path.name.partition("-")[0] for path in tmp_path.glob(f"{folder}/*.parquet")) for folder in ("parts", "chunks"))
+    assert len(parts) == PAIRS / BLOCK_PAIRS
+    assert all(count <= 2 + chunks[block] < BLOCK_PAIRS for block, count in parts.items()), (parts, chunks)

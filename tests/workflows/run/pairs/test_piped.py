@@ -1,4 +1,4 @@
-"""What comes through a pipe is compared with what came before, when a run goes on or is asked for again."""
+"""Compare what comes through a pipe with what came before, when a run goes on or is asked for again."""
 
 import io
 import sys
