@@ -17,8 +17,10 @@ T = TypeVar("T")
 Steps = Generator[Callable[[], bool], None, T]
 """Work that stops where it must wait, handing out what says that it need not any more."""
 
-MAX_LANES = 16
+MAX_LANES = 24
 """Batches under way at a time: some staged by the host, some on the device, some delivered."""
+
+_URGENT = -1  # priority of a stream; lower ones go first, and 0 is the default
 
 PADDING = 16
 """Bytes behind each array sent that kernels may read."""
@@ -29,14 +31,23 @@ _PAUSE = 5e-5
 
 
 class Lane:
-    """Batches go through a lane one after the other: what `fetch` returned lies in its memory until the next `fetch`."""
+    """Batches go through a lane one after the other: what `fetch` returned lies in its memory until the next `fetch`.
+
+    stream: the one that the lane's batch is on now. What a batch asks for after its first `fetch` goes before what others begin with: else all lanes would wait
+    for the first kernels of all, then deliver at the same time, and have nothing on the device while the next batches are staged.
+    """
 
     def __init__(self) -> None:
         import cupy
 
-        self.stream = cupy.cuda.Stream(non_blocking=True)
+        self._first = self.stream = cupy.cuda.Stream(non_blocking=True)
+        self._urgent = cupy.cuda.Stream(non_blocking=True, priority=_URGENT)
         self._done = cupy.cuda.Event(disable_timing=True)
         self._sent = self._fetched = np.empty(0, np.uint8)
+
+    def begin(self) -> None:
+        """Take another batch, after which nothing of the last one is under way."""
+        self.stream = self._first
 
     def stage(self, shapes: Sequence[tuple[int, npt.DTypeLike]]) -> list[npt.NDArray[Any]]:
         """Give arrays of these sizes and types to fill before `send`. What was sent before must have arrived: something was fetched since."""
@@ -82,7 +93,10 @@ class Lane:
         status = runtime.eventQuery(self._done.ptr)
         if status not in (_SUCCESS, _NOT_READY):
             raise runtime.CUDARuntimeError(status)
-        return bool(status == _SUCCESS)
+        if status == _NOT_READY:
+            return False
+        self.stream = self._urgent
+        return True
 
 
 def _places(sizes: Iterable[int]) -> list[int]:
@@ -110,6 +124,7 @@ def run(jobs: Iterable[Callable[[Lane], Steps[None]]]) -> None:
     while True:
         if len(active) < MAX_LANES and (job := next(coming, None)):
             mine = idle.pop() if idle else Lane()
+            mine.begin()
             active.append((mine, job(mine), _at_once))
         elif not active:
             return

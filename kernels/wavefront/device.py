@@ -1,5 +1,6 @@
 """Pairs aligned together on the device: a narrow pass over all, then passes as wide as it found necessary."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -26,7 +27,7 @@ NOWHERE = 0x7FFFFFFF
 ALIGNED, OUTGROWN, NO_ROOM, BOUNDED, OTHER_LETTERS, TOO_LONG, ABOVE = range(7)
 
 MATCH = 2
-"""What a launch is told where letters other than ACGT equal every letter."""
+"""Tells a launch that letters other than ACGT equal every letter."""
 
 DEEP_SHARE = 4
 """Where fewer blocks than so many fit a multiprocessor, rows of M that are read once more long after lie in memory."""
@@ -116,8 +117,8 @@ class Batch:
                 # A narrow pass of rows wide enough for sides that are far apart in length.
                 rows = np.flatnonzero(among & (self._outcome == OUTGROWN))
                 apart = abs(self._lengths[0][rows] - self._lengths[1][rows]) + ends + NARROW_DIAGONALS
-                for smaller, width in zip((NARROW_DIAGONALS, *WIDTHS), WIDTHS, strict=False):
-                    yield from self._run(width, rows[(smaller < apart) & (apart <= width)], ambiguous, narrow=True)
+                for width, due in _by_width(apart, NARROW_DIAGONALS):
+                    yield from self._run(width, rows[due], ambiguous, narrow=True)
                 rows = np.flatnonzero(among & (self._outcome == BOUNDED))
                 if len(rows):
                     bound, missing = (column[rows].astype(np.int64) for column in (yield from self._lane.fetch(self._bound, self._missing)))
@@ -133,10 +134,8 @@ class Batch:
 
     def _run_bounded(self, rows: npt.NDArray[np.int64], bound: npt.NDArray[np.int64], needed: npt.NDArray[np.int64], ambiguous: int) -> Steps[None]:
         """Launch for pairs whose penalties are at most these, the dearest first, each with as many diagonals as it needs."""
-        for smaller, width in zip((0, *WIDTHS), WIDTHS, strict=False):
-            due = (smaller < needed) & (needed <= width)
-            if due.any():
-                yield from self._run(min(width, int(needed[due].max()) + 31 & -32), rows[due], ambiguous, bound=int(bound[due][0]))
+        for width, due in _by_width(needed, 0):
+            yield from self._run(min(width, int(needed[due].max()) + 31 & -32), rows[due], ambiguous, bound=int(bound[due][0]))
 
     def _run(self, width: int, rows: npt.NDArray[np.int64] | None, ambiguous: int, *, narrow: bool = False, bound: int | None = None) -> Steps[None]:
         """Launch until no row lacks room for its CIGAR, and see which are aligned. `rows` None: all."""
@@ -275,6 +274,14 @@ class Batch:
         runs, counts = cigar or (np.empty(0, np.uint16), np.zeros(self._count, np.uint16))
         left = np.empty(0, np.int64) if self._outcome is None else np.flatnonzero((self._outcome != ALIGNED) & (self._outcome != ABOVE))
         return BatchRows(dict(zip(COLUMNS, fetched, strict=False)), runs, counts, left)
+
+
+def _by_width(needed: npt.NDArray[np.int64], above: int) -> Iterator[tuple[int, npt.NDArray[np.bool_]]]:
+    """Tell for each of WIDTHS which pairs, that need so many diagonals and more than `above`, are due at it; the least first, none that has no pair."""
+    for smaller, width in zip((above, *WIDTHS), WIDTHS, strict=False):
+        due = (smaller < needed) & (needed <= width)
+        if due.any():
+            yield width, due
 
 
 @cache

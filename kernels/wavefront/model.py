@@ -48,29 +48,29 @@ class Model:
 
     @property
     def macros(self) -> dict[str, int]:
-        """What kernels are told of the model."""
+        """Give what kernels are told of the model."""
         (e1, e2), (oe1, oe2) = self.extend, self.open_extend
         told = {"PIECES": self.pieces, "X": self.mismatch, "E1": e1, "OE1": oe1, "E2": e2, "OE2": oe2}
         return {f"WAVEFRONT_{name}": value for name, value in told.items()}
 
     @property
     def shares(self) -> tuple[int, int, int]:
-        """What a missing word costs at least, and a letter of a gap beside that."""
+        """Give what a missing word costs at least, and a letter of a gap beside that."""
         return shares(self.mismatch, tuple(zip(self.open_extend, self.extend, strict=True)))
 
     @property
     def deepest(self) -> int:
-        """Steps back that a step reads."""
+        """Count the steps back that a step reads."""
         return max(self.mismatch, *self.open_extend[: max(self.pieces, 1)])
 
     @property
     def rows(self) -> int:
-        """Rows of all states that a pair keeps."""
+        """Count the rows of all states that a pair keeps."""
         return self.deepest + 1 + 2 * sum(extension + 1 for extension in self.extend[: self.pieces])
 
     @property
     def near_rows(self) -> int:
-        """Rows but for those of M that a gap of the second piece opens from."""
+        """Count the rows but for those of M that a gap of the second piece opens from."""
         return self.rows - self.deepest + max(self.mismatch, self.open_extend[0])
 
     def reach(self, s: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

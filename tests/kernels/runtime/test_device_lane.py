@@ -1,4 +1,5 @@
-"""Waiting for a device, with a driver of the test's own: what it says of an event decides whether a batch goes on, waits, or ends in its error."""
+"""Waiting for a device, with a driver of the test's own: what it says of an event decides whether a batch goes on, waits, or ends in its error, and what it
+has fetched once goes first."""
 
 import sys
 import types
@@ -27,8 +28,8 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     class Stream:
         ptr = 1
 
-        def __init__(self, non_blocking: bool) -> None:
-            pass
+        def __init__(self, non_blocking: bool, priority: int = 0) -> None:
+            self.priority = priority
 
         def __enter__(self) -> None:
             pass
@@ -70,3 +71,19 @@ def test_an_error_of_the_device_ends_the_wait(answers: list[int]) -> None:
     with pytest.raises(DriverError, match="700"):
         device_lane.run([fetch(done)])
     assert done == []
+
+
+def test_what_follows_a_fetch_goes_before_what_others_begin_with(answers: list[int]) -> None:
+    priorities: list[int] = []
+
+    def job(mine: device_lane.Lane) -> device_lane.Steps[None]:
+        for _ in range(2):
+            priorities.append(mine.stream.priority)
+            yield from fetch([])(mine)
+        priorities.append(mine.stream.priority)
+
+    answers += [NOT_READY, 0, 0]
+    device_lane.run([job])
+    answers += [0, 0]
+    device_lane.run([job])  # on the same lane
+    assert [priority < 0 for priority in priorities] == [False, True, True] * 2
