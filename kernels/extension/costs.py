@@ -28,7 +28,8 @@ class Costs:
     """Hold what gapped extension needs to know.
 
     plain: int32[64, 64], scores of letters (scoring.Scoring.plain). A gap of n letters costs gap_open + n * gap_extend. threshold: least score of an
-    alignment. trim: ends are cut back to the best cell. traceback: bytes of LASTZ's buffer at which an extension is cut; None: never.
+    alignment. trim: ends are cut back to the best cell. traceback: bytes of LASTZ's buffer at which an extension is cut; None: never. of_hsps: anchors are of
+    segments that reach the threshold by themselves, so that the host need not inspect whether their extensions do.
     """
 
     plain: npt.NDArray[np.int32]
@@ -39,6 +40,7 @@ class Costs:
     trim: bool = True
     traceback: int | None = None
     segment: int = SEGMENT
+    of_hsps: bool = False
 
     def __post_init__(self) -> None:
         for name in ("gap_open", "gap_extend", "ydrop"):

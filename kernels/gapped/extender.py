@@ -63,11 +63,11 @@ class Extender:
     def inspect(self, t: Any, q: Any) -> tuple[npt.NDArray[np.bool_], Integers]:
         """Reject anchors at once, free of fences: (whether each is sure to stay below the threshold, its box as in `Explored`); boxes only where it is sure.
 
-        Several times as fast as `extend`, which the others are left to.
+        Several times as fast as `extend`, which the others are left to; all of them where `costs.of_hsps`.
         """
         t, q = np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64)
         known, boxes = np.zeros(len(t), np.uint8), np.zeros((len(t), 4), np.int64)
-        scores = self.costs.inspected
+        scores = None if self.costs.of_hsps else self.costs.inspected
         if scores is not None and len(t):
             limits = self.bounds[np.searchsorted(self.bounds[:, 0], t, "right") - 1]
             _, _, costs, _ = self.costs.compiled

@@ -115,6 +115,7 @@ def costs_of(parameters: GenomeParameters) -> Costs:
         parameters.gappedthresh,
         parameters.trim,
         parameters.traceback_bytes if parameters.mode == "exact" else None,
+        of_hsps=parameters.gfextend and not parameters.matching and not parameters.hsp_cover and parameters.hspthresh >= parameters.gappedthresh,
     )
 
 

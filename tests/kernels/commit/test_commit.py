@@ -10,6 +10,7 @@ from genome_cases import WHOLE, Case, crowded, mutated
 
 from tidalign.kernels.commit import ahead as ahead_module
 from tidalign.kernels.commit.walk import Commit
+from tidalign.kernels.gapped import extender as extender_module
 from tidalign.kernels.gapped.alignments import Extensions
 from tidalign.kernels.gapped.speculated import UNDECIDED, Speculated, speculate
 from tidalign.kernels.scoring.scores import Scoring
@@ -68,6 +69,16 @@ def test_walks_equal_the_reference(first: int, monkeypatch: pytest.MonkeyPatch) 
     assert stood > 100
     assert ahead > 10
     assert done_again > 100
+
+
+def test_anchors_of_hsps_are_not_inspected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is kept is the same: an inspection says of anchors what their extension would."""
+    monkeypatch.setattr(extender_module.inspection_host, "inspect", lambda *_: pytest.fail("inspected"))
+    for seed in range(430, 530):
+        case = crowded(seed)
+        walk = Commit(*case.codes(), replace(case.costs(), of_hsps=True))
+        walk.walk(*case.places())
+        assert listed(walk.alignments()) == expected(case), seed
 
 
 def test_speculation_joined_from_ranges() -> None:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from genome_pairs import related
 
+from tidalign.kernels.gapped.extender import Extender
 from tidalign.kernels.letters.nucleotides import encode, reverse_complement
 from tidalign.kernels.seed.index import SeedPattern, build_index, hits
 from tidalign.pipeline.errors import InputError
@@ -21,7 +22,7 @@ from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.stages import filters, host, seeding
 from tidalign.pipeline.genome.stages.host import HostWords
-from tidalign.pipeline.genome.stages.unit import Words
+from tidalign.pipeline.genome.stages.unit import Words, costs_of
 from tidalign.pipeline.schema import ANCHORS, HITS, HSPS
 
 
@@ -324,3 +325,36 @@ def test_a_target_is_packed_once_for_all_queries(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(host, "packed", packed)
     found = [sum(len(segments) for segments, _, _ in words.segments(target[start : start + 500].copy(), parameters)) for start in (100, 2000)]
     assert min(found) > 0 and packed.call_count == 1
+
+
+CHEAP = {"hspthresh": 700, "gappedthresh": 700}
+
+
+@pytest.mark.parametrize(
+    ("changes", "surely"),
+    [
+        (CHEAP, True),
+        (CHEAP | {"entropy": False, "mode": "independent"}, True),
+        (CHEAP | {"gappedthresh": 701}, False),
+        (CHEAP | {"gfextend": False}, False),
+        (CHEAP | {"hsp_cover": "50%"}, False),
+        (CHEAP | {"matching": (0, 20)}, False),
+    ],
+)
+def test_hsps_of_the_least_score_of_an_alignment_have_one(changes: dict[str, Any], surely: bool) -> None:
+    """That is why nobody inspects their anchors: nothing would be rejected."""
+    parameters = replace(GenomeParameters(), **changes)
+    costs = costs_of(parameters)
+    assert costs.of_hsps == surely
+    if not surely:
+        return
+    found = 0
+    for seed in range(12):
+        target, _, codes, words = sides(seed, parameters)
+        anchors = find_anchors(target, codes, "+", words, parameters)
+        extender = Extender(target.codes(), codes, target.bounds(), replace(costs, of_hsps=False))
+        t, q = (anchors[name].to_numpy() for name in ("target", "query"))
+        assert not extender.inspect(t, q)[0].any()
+        assert all(extender.extend(i, int(t[i]), int(q[i]))[0] for i in range(len(t)))
+        found += len(t)
+    assert found > 20
