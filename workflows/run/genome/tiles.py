@@ -200,14 +200,14 @@ class Tiles(Tracker[Tile]):
         return super().died(task, killed)
 
     def _work_ahead(self) -> list[Task]:
-        """Make tasks for workers that have nothing else to do: anchors ahead of the walks that run."""
+        """Make tasks for workers, or threads of this process, that have nothing else to do: anchors ahead of the walks that run."""
         tasks: list[Task] = []
         walks = [
             (tile, int(tile.stop * self._at.get(task, 0.0) / max(self.amount(tile), 1e-9)))
             for task, (tile,) in self._running.items()
             if tile.stage == "walk" and tile.stop > AHEAD_ANCHORS
         ]
-        free = self.workers - len(self._running) - len(self._ahead)
+        free = (self.workers or self.threads) - len(self._running) - len(self._ahead)
         while free > 0 and walks:
             tile, far = max(walks, key=lambda walk: self._untold(*walk))
             unit = (tile.job, tile.unit)

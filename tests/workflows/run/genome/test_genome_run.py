@@ -37,6 +37,7 @@ from tidalign.pipeline.store import claims
 from tidalign.workflows.commands.demo import DATA
 from tidalign.workflows.run import devices
 from tidalign.workflows.run.devices import Resources
+from tidalign.workflows.run.genome import run as genome_run
 from tidalign.workflows.run.genome import tasks as genome_tasks
 from tidalign.workflows.run.genome import tiles as genome_tiles
 from tidalign.workflows.run.genome.run import run_genomes
@@ -274,14 +275,17 @@ def test_what_is_extended_ahead_changes_nothing(tmp_path: Path, flies: Any, monk
     assert speculation.speculate(unit, 3, 10) == 0  # the walk is over
 
 
-def test_workers_that_have_nothing_else_work_ahead(tmp_path: Path, flies: Any, answers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("workers", [3, 0])
+def test_who_has_nothing_else_works_ahead(tmp_path: Path, flies: Any, answers: Any, monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
+    """Workers, or threads of the command."""
+    monkeypatch.setattr(genome_run, "cores", lambda: 3)
     monkeypatch.setattr(genome_tiles, "AHEAD_ANCHORS", 5)
     monkeypatch.setattr(genome_tiles, "AHEAD_FIRST", 1)
     monkeypatch.setenv("TIDALIGN_TEST_SLOW", "1.5")  # as long as others take to load their kernels
     source = GenomeSource((Pair("pair", flies[0], flies[1] + "[subset=" + str(tmp_path / "one") + "]"),))
     (tmp_path / "one").write_text("0_3210101\n")
     with mock.patch.object(plan, "TILE_SECONDS", 0.0):
-        report = run_genomes(tmp_path / "run", source, GenomeParameters(strand="minus"), resources=Resources(workers=3))
+        report = run_genomes(tmp_path / "run", source, GenomeParameters(strand="minus"), resources=Resources(workers=workers))
     assert report.exit == Exit.COMPLETE and report.work["ahead"] > 0
     expected = [row for row in answers["exact"][1].to_pylist() if (row["query_name"], row["strand"]) == ("0_3210101", "-")]
     assert GenomeResults(tmp_path / "run").to_table().to_pylist() == expected
