@@ -113,6 +113,8 @@ def cs(cigar: str, query: Letters, target: Letters, *, query_start: int = 0, tar
 
 
 def _equal(query: str, target: str, alphabet: str) -> bool:
+    if alphabet not in ("dna", "protein"):
+        raise ValueError(f"alphabet: expected dna or protein, not {alphabet!r}")
     return query.upper() == target.upper() and (alphabet == "protein" or query.upper() in "ACGT")
 
 

@@ -178,7 +178,10 @@ def files_of(args: argparse.Namespace) -> list[str]:
 
 
 def place(output: str | Path, kind: str) -> tuple[Path, Path | None]:
-    """Give the run directory that `out=` means, and the file that is written from it, if it means one. CannotWrite where a directory is in its way."""
+    """Give the run directory that `out=` means, and the file that is written from it, if it means one. CannotWrite where a directory is in its way, ValueError
+    for what the command line takes for standard output."""
+    if str(output) == STANDARD_OUTPUT:
+        raise ValueError(f"out: expected a run directory or a file, not {output!r}; results.export writes a file, and to_table() gives the rows")
     out = Path(output)
     if not table.of_output(kind, str(out)):
         return out, None

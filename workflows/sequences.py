@@ -16,6 +16,8 @@ def as_file(side: str | Path | InMemory, role: str, folder: Path | None) -> str:
 
     Raises InputError for a name that output would not have whole, TypeError for what are no letters, ValueError for sequences where there is no folder.
     """
+    if not isinstance(side, str | Path | Mapping):
+        raise TypeError(f"{role}: expected the path of a file, or a dict of names and letters, found {type(side).__name__}")
     if not isinstance(side, Mapping):
         return str(side)
     if folder is None:

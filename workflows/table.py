@@ -1,5 +1,6 @@
 """Align sequences that are in memory, in this process: `tidalign.align`."""
 
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 import pyarrow as pa
@@ -110,9 +111,19 @@ def names_of(values: Any, column: str) -> Any:
 
 
 def sequences(values: Any, side: str, alphabet: str) -> Any:
-    """Check letters of an alphabet and make a large_binary array of them."""
-    if isinstance(values, str | bytes):
-        raise TypeError(f"{side}: expected a list of sequences, found one {type(values).__name__}")
+    """Check letters of an alphabet and make a large_binary array of them. TypeError for what is no list, array or Series: of some the order is nobody's, others
+    would be read as the names that they go by."""
+    kind = type(values).__name__
+    if isinstance(values, str | bytes | bytearray):
+        raise TypeError(f"{side}: expected a list of sequences, found one {kind}")
+    if isinstance(values, Mapping):
+        raise TypeError(f"{side}: expected a list of sequences, found a {kind}; give list(d.values()), or a table, which may have names")
+    if isinstance(values, Set):
+        raise TypeError(f"{side}: expected a list of sequences, found a {kind}, which has no order; give a list")
+    if isinstance(values, pa.Table | pa.RecordBatch) or hasattr(values, "columns"):
+        raise TypeError(f"{side}: expected a list of sequences, found a table ({kind}); give one of its columns, or the table alone")
+    if not (isinstance(values, Iterable) or hasattr(values, "to_arrow")):
+        raise TypeError(f"{side}: expected a list of sequences, found {kind}")
     return check_letters(_array(values, side), None, RecordPlace(side, 0, alphabet=alphabet))
 
 
@@ -140,7 +151,10 @@ def _bytes(value: Any, row: int, side: str, expected: str) -> bytes | None:
     if isinstance(value, bytes):
         return value
     if isinstance(value, str):
-        return value.encode()
+        try:
+            return value.encode()
+        except UnicodeEncodeError as error:
+            raise InputError(side, f"{expected} in letters", f"{value[error.start]!r} at position {error.start + 1}", "remove it", record=row + 1) from None
     if value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value):
         return None
     if expected == "a name" and is_whole(value):

@@ -125,7 +125,7 @@ def refuse_names(batch: Any, format: Format) -> None:
 def _refuse(names: Any, role: str, format: Format, file: str | None = None) -> None:
     strange = pc.index(pc.match_substring_regex(names, f"[{format.banned}]"), True).as_py()
     if strange >= 0:
-        kind = "blanks" if format.banned == BLANKS else "tabs"
+        kind = "blanks" if format.banned == BLANKS else "tabs and quotes" if '"' in format.banned else "tabs"
         expected = f"{role} names without {kind}" + (f" for format {format.name}" if file else "")
         raise InputError(file or f"format {format.name}", expected, shown(names[strange].as_py()), f"read the {role} with [nameparse=darkspace]")
 

@@ -210,7 +210,8 @@ def check_letters(letters: Any, names: Any, place: RecordPlace) -> Any:
         return letters
     at = int(np.flatnonzero(data == others[0])[0])
     row = int(np.searchsorted(offsets, at, "right")) - 1
-    letter = chr(others[0])
+    letter = bytes(data[at : min(at + 4, int(offsets[row + 1]))]).decode("utf-8", "ignore")[:1] if others[0] > 127 else chr(others[0])
+    letter = letter or chr(others[0])
     of = f" of {shown(names[row].as_py())}" if names is not None else ""
     way_out = _WAYS_OUT.get(letter.upper(), _PROTEIN if letter.isalpha() or letter == "*" else "correct or remove the record")
     raise place.error(row, expected, f"{letter!r} at position {at - int(offsets[row]) + 1}{of}", way_out, line=min(2, place.lines))

@@ -22,7 +22,10 @@ def checked(pairs: Any, queries: int, targets: int) -> tuple[Numbers, Numbers]:
         raise ValueError(f"pairs: expected (i, j), two arrays of whole numbers, found {shown(pairs)}")
     found = []
     for name, given, there, kind in (("i", pairs[0], queries, "queries"), ("j", pairs[1], targets, "targets")):
-        numbers = np.asarray(given)
+        try:
+            numbers = np.asarray(given)
+        except ValueError:  # lists of several lengths
+            raise ValueError(f"pairs: expected {name} as an array of whole numbers, one for each pair, found {shown(given)}") from None
         if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
             raise ValueError(f"pairs: expected {name} as an array of whole numbers, one for each pair, found {numbers.dtype} of {numbers.ndim} dimensions")
         outside = np.flatnonzero((numbers < 0) | (numbers >= there))
@@ -49,7 +52,7 @@ def align(aligner: Aligner[Any], queries: Any, targets: Any, pairs: tuple[Number
     weights = aligner.work(*(lengths[place][numbers] for place, numbers in enumerate(pairs)))
     form = aligner.on(on)
     letters = [packed(table, role, plain=parameters.plain) for role, table in zip(("query", "target"), sides, strict=True)]
-    coded = form.coded(letters[0], letters[1], parameters) if form.coded else None
+    coded = form.coded(letters[0], letters[1], parameters) if form.coded and parameters.strand == "plus" else None
 
     def batch(start: int, stop: int) -> Any:
         numbers = [each[start:stop] for each in pairs]

@@ -31,6 +31,8 @@ class SearchParameters(ScoreParameters):
     def __post_init__(self) -> None:
         if self.alphabet not in ("", DNA, PROTEIN):
             raise ValueError(f"alphabet must be one of {DNA}, {PROTEIN}, not {self.alphabet!r}")
+        if not isinstance(self.scoring, str):
+            raise ValueError(f"scoring: expected text, not {self.scoring!r}")
         if not self.scoring:
             object.__setattr__(self, "scoring", SCORINGS.get(self.alphabet or DNA, ""))
         if self.strand not in ("", *STRANDS):

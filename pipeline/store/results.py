@@ -52,7 +52,7 @@ class RunResults(Generic[M]):
     """How many pieces are turned into text at a time, at most."""
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path = Path(path).absolute()  # the process may go elsewhere, or the results to another one
         rundir.require(str(path), self.layout)
         self._manifest = rundir.read_manifest(str(path), self.manifest_type)
 
@@ -109,13 +109,26 @@ class RunResults(Generic[M]):
 
     def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Give record batches of at most `BATCH_ROWS` rows and, but for a longer row, `BATCH_BYTES` in order, all columns or those named."""
-        for read in self._readers(self.schema.names if columns is None else columns):
+        for read in self._readers(self._checked(columns)):
             yield from batches(read)
+
+    def _checked(self, columns: list[str] | None) -> list[str]:
+        """Give the columns that are wanted, all where None. ValueError for what is no list of some of them, each once."""
+        if columns is None:
+            return list(self.schema.names)
+        if isinstance(columns, str):
+            raise ValueError(f"columns: expected a list of names, not {columns!r}; give [{columns!r}]")
+        wanted = list(columns)
+        if unknown := next((name for name in wanted if name not in self.schema.names), None):
+            raise ValueError(f"columns: expected some of {', '.join(self.schema.names)}, not {unknown!r}")
+        if twice := next((name for name in wanted if wanted.count(name) > 1), None):
+            raise ValueError(f"columns: expected each name once, found {twice!r} {wanted.count(twice)} times")
+        return wanted
 
     def to_table(self, columns: list[str] | None = None) -> pa.Table:
         """Gather all rows as one table, which must fit in memory; `to_batches` needs no more than a piece of them."""
-        schema = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
-        return pa.Table.from_batches(self.to_batches(columns), schema=schema)
+        wanted = self._checked(columns)
+        return pa.Table.from_batches(self.to_batches(wanted), schema=pa.schema([self.schema.field(name) for name in wanted]))
 
     def to_pandas(self, columns: list[str] | None = None) -> "pandas.DataFrame":
         """Gather all rows, or the columns named of them, as a DataFrame of pandas, which is to be installed."""

@@ -102,3 +102,34 @@ def test_what_fails_is_1(tmp_path: Path, words: list[str]) -> None:
     done = called(*words, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "") and done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+LETTERS = "ACGTTGCATTGACCATGCAAGTCGGATCCTTAGACATTCGCAGTTACCGGA"
+
+
+@pytest.mark.parametrize(
+    ("target", "query", "options", "printed"),
+    [
+        # The letters of the whole target, as the first query left them for the second.
+        (
+            LETTERS,
+            f"{LETTERS[:30]}\n>q2\n{LETTERS[20:]}",
+            ["--strand=plus", "--masking=1", "--hspthresh=1500", "--format=general-:name2,zstart1,nucs1"],
+            f"q\t0\t{LETTERS}\nq2\t30\t{'x' * 30}{LETTERS[30:]}\n",
+        ),
+        # The diagonal is as far from the begin of the sequence as what was read of it is long, and one letter less.
+        ("T" * 30 + LETTERS + "[26..55]", LETTERS[:25], ["--hspthresh=1000", "--format=general-:zstart1,diagonal,shingle"], "30\t30\tNA\n"),
+        ("T" * 30 + LETTERS + "[26..56]", LETTERS[:25], ["--hspthresh=1000", "--format=general-:zstart1,diagonal,shingle"], "30\t30\t1\n"),
+        # A point is enough for a score of -2 to be -1.
+        (LETTERS, f"{LETTERS[:24]}T{LETTERS[25:]}", ["--strand=plus", "--scores=scores", "--noentropy", "--format=general-:score"], "449\n"),
+    ],
+)
+def test_corners_as_lastz_prints_them(tmp_path: Path, target: str, query: str, options: list[str], printed: str) -> None:
+    """Printed by LASTZ 1.04.22."""
+    letters, bracket, cut = target.partition("[")
+    (tmp_path / "t.fa").write_text(f">t\n{letters}\n")
+    (tmp_path / "q.fa").write_text(f">q\n{query}\n")
+    rows = "".join(f"{letter} {' '.join('9' if letter == other else '-2.0' for other in 'ACGT')}\n" for letter in "ACGT")
+    (tmp_path / "scores").write_text(f"K=100\nL=100\n  A C G T\n{rows}")
+    done = called(f"t.fa{bracket}{cut}", "q.fa", *options, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, printed), done.stderr

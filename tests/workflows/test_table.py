@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import oracle
+import pandas
 import pyarrow as pa
 import pytest
 import simulate
@@ -250,15 +251,44 @@ def test_arrays_of_numbers_are_no_sequences() -> None:
             tidalign.align(values, ["A", "C"])
 
 
+@pytest.mark.parametrize(
+    ("queries", "said"),
+    [
+        ({"a": "ACGT"}, r"found a dict; give list\(d.values\(\)\)"),
+        ({"ACGT"}, "found a set, which has no order"),
+        (pa.table({"query": ["ACGT"]}), r"found a table \(Table\); give one of its columns"),
+        (pandas.DataFrame({"A": ["ACGT"]}), r"found a table \(DataFrame\)"),
+        (5, "found int"),
+        (bytearray(b"ACGT"), "found one bytearray"),
+    ],
+)
+def test_what_is_no_list_of_sequences_is_not_read_as_one(queries: Any, said: str) -> None:
+    """Names of a dict, or of columns, are letters often enough."""
+    with pytest.raises(TypeError, match=f"queries: expected a list of sequences, {said}"):
+        tidalign.align(queries, ["ACGT"])
+    if not isinstance(queries, pa.Table | pandas.DataFrame):
+        with pytest.raises(TypeError, match=f"queries: expected a list of sequences, {said}"):
+            tidalign.search(queries, ["ACGT"])
+
+
+def test_letters_beyond_ascii_are_shown_as_they_are() -> None:
+    with pytest.raises(ValueError, match="record 2: expected DNA letters .* found 'Ö' at position 2;"):
+        tidalign.align(["AC", "AÖ"], ["AC", "AC"])
+    with pytest.raises(ValueError, match=r"queries: record 1: expected a sequence in letters, found '\\udc80' at position 2"):
+        tidalign.align(["A\udc80"], ["AC"])
+
+
 # ---- any subset of pairs
 
-SIDES = (["GATTACAGATTACA", "ACGT", "TTTTTTTT", "", "GATTNCA"], ["ACGTT", "GATTACCATTACA", "TTTTCTTTTT"])
+SIDES = (["GATTACAGATTACA", "ACGT", "TTTTTTTT", "", "GATTNCA"], ["ACGTT", "GATTACCATTACA", "TTTTCTTTTT", "TGTAATCTGAATC"])
 
 
 @pytest.mark.parametrize(
     "options",
     [{}, {"penalties": "edit", "ends_free": 2}, {"scoring": "match:2,mismatch:-4,gap:4,2"}, {"scoring": "match:1,mismatch:-1,gap:1,n:0", "span": "query"}]
-    + [{"scoring": "blosum62", "report": report} for report in ("score", "ends", "cigar")],
+    + [{"scoring": "blosum62", "report": report} for report in ("score", "ends", "cigar")]
+    + [{"scoring": "match:2,mismatch:-3,gap:5,2", "strand": "both", "span": span} for span in ("local", "query")]
+    + [{"strand": "both"}],
 )
 def test_a_subset_of_pairs_is_what_these_pairs_give(options: dict[str, Any]) -> None:
     sides = (["WYRDAL", "LARD", "", "MKVLAT"], ["DALWYR", "MKVAT", "RRR"]) if options.get("scoring") == "blosum62" else SIDES
@@ -269,6 +299,7 @@ def test_a_subset_of_pairs_is_what_these_pairs_give(options: dict[str, Any]) -> 
     assert found.drop_columns(["query_name", "target_name"]).equals(wanted.drop_columns(["query_name", "target_name"]))
     assert (found["query_name"].to_pylist(), found["target_name"].to_pylist()) == ([str(each) for each in i], [str(each) for each in j])
     assert found.schema == wanted.schema
+    assert ("-" in found["strand"].to_pylist()) == (options.get("strand") == "both")
     assert len(tidalign.align(*sides, pairs=([], []), **options)) == 0
 
 
@@ -289,12 +320,13 @@ def test_letters_of_a_subset_are_not_copied(monkeypatch: pytest.MonkeyPatch) -> 
     ("pairs", "said"),
     [
         (([0, 5], [0, 0]), r"pairs: expected numbers of queries from 0 to 4, found 5 at place 1 of i"),
-        (([0], [-1]), r"pairs: expected numbers of targets from 0 to 2, found -1 at place 0 of j"),
+        (([0], [-1]), r"pairs: expected numbers of targets from 0 to 3, found -1 at place 0 of j"),
         (([0, 1], [0]), r"pairs: expected as many numbers in i as in j, found 2 and 1"),
         (([0.5], [0]), r"pairs: expected i as an array of whole numbers, one for each pair, found float64 of 1 dimensions"),
         (([[0]], [0]), r"found int64 of 2 dimensions"),
         (([True], [False]), r"found bool"),
         ((["a"], [0]), r"expected i as an array of whole numbers"),
+        (([[0], [0, 1]], [0]), r"expected i as an array of whole numbers, one for each pair, found \[\[0\], \[0, 1\]\]"),
         ([0, 1, 2], r"pairs: expected \(i, j\), two arrays of whole numbers, found \[0, 1, 2\]"),
     ],
 )

@@ -32,6 +32,7 @@ from tidalign.workflows import running
 from tidalign.workflows.options import keywords
 from tidalign.workflows.options.genome import sides_of, with_actions
 from tidalign.workflows.options.given import check, parameters
+from tidalign.workflows.options.nearest import check_flags
 from tidalign.workflows.progress import say
 from tidalign.workflows.run.devices import DEFAULT, Resources
 from tidalign.workflows.run.genome.run import run_genomes
@@ -123,6 +124,7 @@ def align_genomes(
     >>> align_genomes({"t": letters}, {"q": letters}, hspthresh=1000, gappedthresh=1000, workers=0, device="cpu")["cigar"].to_pylist()
     ['23=']
     """
+    check_flags(new=new)
     given = keywords.read(options, others=align_genomes.__kwdefaults__ or ())
     check(given)
     wanted, resources = parameters(given), Resources(workers, scheduler_of(scheduler), device, gpus, insecure, cpu_workers, scratch)

@@ -211,7 +211,8 @@ def parse(arguments: Sequence[str], top: argparse.ArgumentParser) -> argparse.Na
 def _meant(unknown: Sequence[str], known: Iterable[str]) -> str:
     """Name the option that the first unknown one is nearest to."""
     name = next((word.partition("=")[0] for word in unknown if word.startswith("--")), "")
-    return f"; did you mean {close}?" if name and (close := nearest(name, known)) else ""
+    close = nearest(name.removeprefix("--"), (option.removeprefix("--") for option in known))  # all begin alike
+    return f"; did you mean --{close}?" if name and close else ""
 
 
 def check(args: argparse.Namespace) -> None:

@@ -29,7 +29,7 @@ def alignment_filter(value: Any) -> Filter:
         return int(found[2]), None if found[1] is None else int(found[1])
     if name in PERCENTAGES:
         return name, *_percentages(name, limits, text)
-    if name == "nmatch" and (found := re.fullmatch(r"([0-9]+)(%?)", limits)) and float(found[1]) <= LARGEST_NUMBER:
+    if name == "nmatch" and (found := re.fullmatch(r"([0-9]+|[0-9]+\.[0-9]+(?=%))(%?)", limits)) and float(found[1]) <= LARGEST_NUMBER:
         return name + found[2], float(found[1]), math.inf
     if name in LIMITS and (found := re.fullmatch(r"0?\.\.([0-9]+)", limits)) and float(found[1]) <= LARGEST_NUMBER:
         return name, 0.0, float(found[1])

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from tidalign.pipeline.errors import shown
+from tidalign.pipeline.errors import InputError, shown
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.genome.input.actions import Specifier
 from tidalign.workflows.options.command_line import add_options
@@ -81,13 +81,15 @@ def with_actions(args: argparse.Namespace, target: str, query: str) -> tuple[str
 
 
 def sides_of(target: str, query: str | None, *, with_itself: bool) -> tuple[str, str]:
-    """Give the specifiers of both sides: with --self, the query's is the target's. ValueError where there is one too many."""
-    if with_itself != (query is None):
-        raise ValueError("--self takes the place of a query: name one or give --self, not both")
+    """Give the specifiers of both sides: with itself, the query's is the target's. ValueError where there is one too many, or none."""
+    if with_itself and query is not None:
+        raise ValueError("self=True takes the place of a query: leave one of them out")
+    if query is None and not with_itself:
+        raise ValueError("expected a query: name its file, give sequences by name, or self=True")
     if query is not None:
         return target, query
     if Specifier.parse(target).separator:
-        raise ValueError("--self takes no separator: the pieces of a sequence are one query to LASTZ, and none here")
+        raise InputError(target, "no separator beside --self", "one", "leave it out: the pieces of a sequence are one query to LASTZ, and none here")
     return target, target
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from functools import wraps
 from inspect import Parameter, signature
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -16,12 +16,20 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return next(iter(get_close_matches(name, list(known), 1, cutoff=0.6)), "")
 
 
+def check_flags(**flags: Any) -> None:
+    """Raise ValueError for values of flags that are neither True nor False: "no" would be taken for True."""
+    for name, value in flags.items():
+        if value not in (True, False):
+            raise ValueError(f"{name}: expected True or False, not {value!r}")
+
+
 def named(function: Callable[P, R]) -> Callable[P, R]:
-    """Let a function name the nearest of its keywords where it is called with one that it does not have, as Python does from 3.13 on."""
+    """Let a function name the nearest of its keywords where it is called with one that it does not have, as Python does from 3.13 on, and refuse flags that
+    are neither True nor False."""
     parameters = signature(function).parameters.values()
     if any(each.kind is Parameter.VAR_KEYWORD for each in parameters):
         raise TypeError(f"{function.__name__} takes any keyword")
-    known = [each.name for each in parameters]
+    known, flags = [each.name for each in parameters], {each.name for each in parameters if each.annotation is bool}
 
     @wraps(function)
     def called(*arguments: P.args, **keywords: P.kwargs) -> R:
@@ -29,6 +37,7 @@ def named(function: Callable[P, R]) -> Callable[P, R]:
             if name not in known:
                 meant = f"; did you mean {close!r}?" if (close := nearest(name, known)) else f": expected some of {', '.join(known)}"
                 raise TypeError(f"{function.__name__}() has no argument {name!r}{meant}")
+        check_flags(**{name: value for name, value in keywords.items() if name in flags})
         return function(*arguments, **keywords)
 
     return called

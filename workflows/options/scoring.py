@@ -6,6 +6,7 @@ from typing import Any
 
 from tidalign.pipeline.errors import shown
 from tidalign.workflows.options.common import SCORED, Error
+from tidalign.workflows.options.nearest import check_flags
 
 _PENALISED = ("penalties", "ends_free", "penalty_only", "heuristic")
 _UNSAID = {"penalty_only": False, "alphabet": "", "end_bonus": 0}
@@ -21,8 +22,7 @@ def pair_parameters(scoring: str | None, ambiguous: str, strand: str, **options:
     for name, value in (("scoring", scoring), ("heuristic", options["heuristic"])):
         if not isinstance(value, str | None):
             raise ValueError(f"{name}: expected text, not {value!r}")
-    if options["penalty_only"] not in (True, False):
-        raise ValueError(f"penalty_only: expected True or False, not {options['penalty_only']!r}")
+    check_flags(penalty_only=options["penalty_only"])
     for name, read in (("penalties", models.text), ("ends_free", models.ends)):
         options[name] = None if options[name] is None else read(options[name])
     given = {name: value for name, value in options.items() if value is not None and value != _UNSAID.get(name)}

@@ -86,6 +86,20 @@ class AlignmentBlock:
             self.masks.write(target_text, offsets, self.places("target"), keys(self.rows, joint=self.query.joint))
         return text_column(target_text, offsets), text_column(query_text, offsets)
 
+    def masked_wholes(self, masks: Masks) -> Any:
+        """Give the letters of the target's piece that each alignment is in, as they were masked then: a large_string column."""
+        pieces, found = self.target.pieces, list[Any]()
+        strands = keys(self.rows, joint=self.query.joint)
+        places = np.searchsorted(pieces[:, 0], self.places("target"), "right") - 1
+        for row, place in enumerate(places.tolist()):
+            if row and place == places[row - 1] and strands[row] == strands[row - 1]:
+                found.append(found[-1])
+                continue
+            text = self.target.letters[slice(*pieces[place])].copy()
+            masks.write(text, np.array([0, len(text)]), pieces[place, :1], strands[row : row + 1])
+            found.append(pa.scalar(text.tobytes().decode(), pa.large_string()))
+        return pa.array(found, pa.large_string())
+
     @cached_property
     def quality_texts(self) -> tuple[Any, Any]:
         """The qualities of target and query in each alignment, a ~ for each letter of the other against a gap, as `texts`; None of a side without."""

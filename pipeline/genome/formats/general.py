@@ -114,7 +114,7 @@ def _shingle(block: AlignmentBlock) -> Any:
     after = (diagonal > 0) & (reach > lengths["target"])
     before = (diagonal < 0) & (reach < lengths["target"])
     value = np.where(after, lengths["target"] - diagonal, -reach)
-    return pc.if_else(pa.array(after | before), strings(pa.array(value)), "NA")
+    return pc.if_else(pa.array((after | before) & (value != 0)), strings(pa.array(value)), "NA")
 
 
 def differences(block: AlignmentBlock) -> Any:
@@ -144,8 +144,14 @@ _DIFFERENCE = _difference_table()
 
 
 def _whole(side: str) -> Field:
-    """Make the field of all letters of a sequence, on its forward strand."""
-    return lambda block: _of_pieces(block, side, (block.target if side == "target" else block.query).letters)
+    """Make the field of all letters of a sequence, on its forward strand; of the target's as they were masked then."""
+
+    def field(block: AlignmentBlock) -> Any:
+        if side == "query":
+            return _of_pieces(block, side, block.query.letters)
+        return _of_pieces(block, side, block.target.letters) if block.masks is None else block.masked_wholes(block.masks)
+
+    return field
 
 
 def _of_pieces(block: AlignmentBlock, side: str, values: npt.NDArray[np.uint8]) -> Any:

@@ -135,7 +135,7 @@ def _check(path: str, spec: str, said: dict[str, Any], parameters: GenomeParamet
         actions = said["spec"][len(made.path) :]
         raise InputError(spec, f"no actions, or those it was made with ({actions or 'none'})", "others", "give them to `tidalign genome-index`")
     if parameters.with_itself and made.separator:
-        raise ValueError("--self takes no separator: the pieces of a sequence are one query to LASTZ, and none here")
+        raise InputError(spec, "no separator beside --self", "one", "leave it out: the pieces of a sequence are one query to LASTZ, and none here")
     for before in said["files"]:
         if before["size"] >= 0 and Path(before["path"]).is_file() and identity(before["path"]) != before:
             raise InputError(path, f"{before['path']} as it was read", "one that has changed since", f"{_AGAIN}, or move that file away")

@@ -1,6 +1,5 @@
 """Score files as LASTZ reads them: assignments, then a matrix of substitution scores."""
 
-import math
 import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -17,11 +16,13 @@ BINARY = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
 
 def number(text: str, units: dict[str, int] = THOUSANDS) -> int:
-    """Read a whole number, perhaps with a unit (9.4k); fractions are rounded up, as LASTZ does. Raises ValueError."""
-    found = re.fullmatch(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+))([kKmMgG]?)", text)
+    """Read a whole number, perhaps with a unit (9.4k). What has a point or an exponent is rounded as LASTZ does: a half is added, and the rest beyond the
+    whole number dropped, below 0 too (-2.0 is -1). Raises ValueError."""
+    found = re.fullmatch(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?)([kKmMgG]?)", text)
     if not found:
         raise ValueError(f"expected a number, found {text!r}")
-    return math.ceil(Fraction(found[1]) * units[found[2].lower()])
+    value = Fraction(found[1]) * units[found[2].lower()]
+    return int(value) if re.fullmatch(r"[+-]?\d+", found[1]) else int(value + Fraction(1, 2))
 
 
 def _score(text: str) -> int:

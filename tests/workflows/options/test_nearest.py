@@ -1,5 +1,6 @@
 """A misspelt option or keyword is told the nearest that there is; a right one never is."""
 
+import numpy as np
 import pytest
 
 from tidalign.workflows.cli import main
@@ -13,6 +14,8 @@ from tidalign.workflows.options.nearest import named, nearest
         ("genome a.fa b.fa -o run --stepp=3", "--step"),
         ("search a.fa b.fa -o run --topp 3", "--top"),
         ("plot run -o x.svg --min-identiy 3", "--min-identity"),
+        ("search a.fa b.fa -o run --lift", ""),
+        ("search a.fa b.fa -o run --rg x", ""),
         ("export run -o x.sam --shceduler 3 --cigra M", ""),
     ],
 )
@@ -40,3 +43,13 @@ def test_a_function_stays_what_it_was() -> None:
         add(1, othr=2)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="missing 1 required"):
         add()  # type: ignore[call-arg]
+
+
+def test_a_flag_is_true_or_false() -> None:
+    @named
+    def begun(*, new: bool = False, name: str = "") -> str:
+        return f"{new} {name}"
+
+    assert [begun(new=True, name="no"), begun(new=False), begun(new=np.True_)] == ["True no", "False ", "True "]  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="new: expected True or False, not 'no'"):
+        begun(new="no")  # type: ignore[arg-type]

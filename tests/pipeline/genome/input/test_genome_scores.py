@@ -32,14 +32,20 @@ def test_parameters_come_back_from_json() -> None:
     assert given.digest() != GenomeParameters().digest()
 
 
-@pytest.mark.parametrize("text, value", {"12": 12, "-3": -3, "9.4k": 9400, "4.5": 5, "-4.5": -4, "1M": 10**6, "0.1k": 100}.items())
-def test_numbers_are_rounded_up(text: str, value: int) -> None:
+WHOLE = {"12": 12, "-3": -3, "9.4k": 9400, "1M": 10**6, "0.1k": 100, "-2k": -2000}
+BROKEN = {"400.2": 400, "400.5": 401, "30.4": 30, "2.2001k": 2200, "9.1": 9, "0.4": 0, "1e3": 1000, "-1.4e1": -13}
+BELOW = {"-1.1": 0, "-1.4": 0, "-1.5": -1, "-1.9": -1, "-2.": -1, "-2.0": -1, "-2.4": -1, "-2.5": -2, "-4.5": -4}
+
+
+@pytest.mark.parametrize("text, value", (WHOLE | BROKEN | BELOW).items())
+def test_numbers_are_rounded_as_lastz_does(text: str, value: int) -> None:
+    """Values as LASTZ 1.04.22 has them: of costs and thresholds in the head of its LAV, of scores below 0 in those of its alignments."""
     assert number(text) == value
 
 
 def test_bytes_are_binary() -> None:
     assert [number(text, BINARY) for text in ("80M", "80.0M", "100k", "1G", "7")] == [83_886_080, 83_886_080, 102_400, 2**30, 7]
-    for text in ("", "k", "1x", "1 k", "1e3", "--1"):
+    for text in ("", "k", "1x", "1 k", "1e", "e3", "--1"):
         with pytest.raises(ValueError, match="expected a number"):
             number(text)
 
