@@ -98,8 +98,10 @@ def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int,
         arguments[place + 1 :] = spell_out(arguments[place + 1 :])
     args = parse(arguments, parser(chosen, before=before))
     settle(args)
-    if not any(isinstance(handler, _WarningPrinter) for handler in logging.getLogger("tidalign").handlers):
-        logging.getLogger("tidalign").addHandler(_WarningPrinter(logging.WARNING))
+    ours = logging.getLogger("tidalign")
+    printer = next((handler for handler in ours.handlers if isinstance(handler, _WarningPrinter)), None) or _WarningPrinter()
+    printer.setLevel(logging.ERROR if args.quiet else logging.WARNING)
+    ours.addHandler(printer)  # once, however often
     if argv is None and not args.debug:
         logging.getLogger().addHandler(logging.NullHandler())  # what libraries say of a cluster that ends is no message of ours
     if args.threads:

@@ -1,5 +1,6 @@
 """How far a run is, on standard error: one line drawn again on a terminal, a plain line now and then elsewhere."""
 
+import os
 import sys
 import time
 from collections import deque
@@ -8,11 +9,16 @@ from contextlib import suppress
 from threading import Lock, Timer
 from typing import TextIO
 
+from tidalign.kernels.runtime.bases import bases
+
 SILENT_SECONDS = 2.0
 """A run that is over sooner says nothing on its way."""
 
 MAX_GPUS = 8
 """Whose shares are each told."""
+
+WIDEST = 500
+"""Letters of a line on a terminal that does not say how wide it is."""
 
 REDRAW_SECONDS = 0.2
 PLAIN_SECONDS = 30.0
@@ -113,7 +119,8 @@ class Progress:
     def _say_compiling(self) -> None:
         with self._lock:
             if self._compiling:
-                self._write("compiling for this machine; the next run finds it done")
+                lasting = "the next run finds it done" if bases().lasting else "no folder can be written to that keeps it: NUMBA_CACHE_DIR can name one"
+                self._write(f"compiling for this machine; {lasting}")
 
     def _show(self, stage: str, now: float, done: int, total: int | None) -> None:
         if stage == "partition" and self._stage == "align":
@@ -128,9 +135,16 @@ class Progress:
 
     def _write(self, line: str) -> None:
         with suppress(OSError):
-            self._stream.write(f"\r{line}\033[K" if self._terminal else f"tidalign: {line}\n")
+            self._stream.write(f"\r{line[: self._columns()]}\033[K" if self._terminal else f"tidalign: {line}\n")
             self._stream.flush()
         self._drawn = self._terminal
+
+    def _columns(self) -> int:
+        """Count the letters that a line of the terminal has room for: of one that is broken only the end would be drawn again."""
+        try:
+            return max(1, os.get_terminal_size(self._stream.fileno()).columns - 1)
+        except (OSError, ValueError):
+            return WIDEST
 
     def _state(self, now: float, done: int, total: int | None) -> str:
         began, before = self._since

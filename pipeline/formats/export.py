@@ -285,9 +285,9 @@ def export(
     request = Request(rows, chosen, notice or (lambda text: None), **options, folder=tempfile.gettempdir() if stream else str(Path(output).resolve().parent))
     with into(output) as sink:
         count = write(request, sink)
+        for suffix in (".bai", ".csi") if chosen.index and not stream else ():
+            Path(f"{output}{suffix}").unlink(missing_ok=True)  # of an earlier file; readers would take it for this one's
     index = request.found.get("index")
-    for other in {".bai", ".csi"} - {index and index.suffix} if chosen.index and not stream else ():
-        Path(f"{output}{other}").unlink(missing_ok=True)  # of an earlier file; readers would take it for this one's
     if index is not None and not stream:
         with destination(f"{output}{index.suffix}") as sink:
             sink.write(index.content())

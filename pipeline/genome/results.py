@@ -3,6 +3,7 @@
 import copy
 import os
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from functools import lru_cache, partial
@@ -75,9 +76,14 @@ class GenomeResults(RunResults[GenomeManifest]):
             raise InputError(str(self.path), f"one of its pairs ({', '.join(self.names[:5])}{', ...' if len(self.names) > 5 else ''})", repr(name), "name one")
         return self.names.index(name)
 
-    def statuses(self) -> dict[str, int]:
-        """Count rows by status, every status named; `rejected` counts what was given up without a row."""
-        return super().statuses() | {"rejected": sum(shortfall["status"] == "rejected" for shortfall in self.shortfalls())}
+    def statuses(self, *, job: int | None = None) -> dict[str, int]:
+        """Count rows by status, of all pairs of genomes or of one, every status named; `rejected` counts what was given up without a row."""
+        counted = super().statuses()
+        if job is not None:
+            found = Counter(status for batch in self.to_batches(["status"], job=job) for status in batch["status"].to_pylist())
+            counted = {status: found[status] for status in counted}
+        lost = [shortfall for shortfall in self.shortfalls() if job in (None, shortfall["job"])]
+        return counted | {"rejected": sum(shortfall["status"] == "rejected" for shortfall in lost)}
 
     def shortfalls(self) -> list[dict[str, Any]]:
         """List what a guard cut or a crash cost: [{job, query_name, strand, status, reason}]. Rows that are cut themselves say so in their own status."""

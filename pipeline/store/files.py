@@ -8,7 +8,7 @@ import json
 import mmap
 import os
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -47,18 +47,19 @@ def durably(path: str, write: Callable[[str], None], named: Callable[[], str] | 
     """
     temporary = f"{path}.{secrets.token_hex(4)}.tmp"
     try:
-        write(temporary)
-        if forced:
-            _force(temporary)
-        Path(temporary).replace(named() if named else path)
-        if forced:
-            _force(str(Path(path).parent))
+        try:
+            write(temporary)
+            if forced:
+                _force(temporary)
+            Path(temporary).replace(named() if named else path)
+            if forced:
+                _force(str(Path(path).parent))
+        finally:
+            Path(temporary).unlink(missing_ok=True)  # which a file system that is only read refuses as well
     except MissingInput:  # of what was to be written
         raise
     except OSError as error:
         raise writing_error(path, error) from error
-    finally:
-        Path(temporary).unlink(missing_ok=True)
 
 
 _passing: list[str] = []
@@ -90,10 +91,18 @@ def _force(path: str) -> None:
         os.close(handle)
 
 
+def refuse_own(run: str, output: str, but: Sequence[str] = ()) -> None:
+    """Raise CannotWrite where an output is in a run directory, whose files are the run's. but: names there that it may have."""
+    own, named = Path(run).resolve(), Path(output).resolve()
+    if output != "-" and own in named.parents and named not in [own / name for name in but]:
+        allowed = f", or leave it out for {but[0]}" if but else ""
+        raise CannotWrite(f"{output}: expected a name outside the run directory, whose files are the run's; choose one{allowed}")
+
+
 def writing_error(path: str, error: OSError) -> Exception:
     """Make the error that tells the user what a failed write means."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return DiskFull(f"{path}: no space left; free some, then run the same command again: what is finished is kept")
+        return DiskFull(f"{path}: no space left; free some, then run the same command again: a run goes on from what is finished")
     return CannotWrite(f"{path}: cannot be written: {error.strerror or error}")
 
 

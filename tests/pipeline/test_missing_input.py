@@ -1,5 +1,6 @@
 """MissingInput is a FileNotFoundError, and what looks for errors of the system, on the way up, leaves its message alone."""
 
+import errno
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 import tidalign
+from tidalign.pipeline.errors import CannotWrite
 from tidalign.pipeline.files.sniff import sniff
 from tidalign.pipeline.formats.export import export
 from tidalign.pipeline.store.files import durably
@@ -43,3 +45,14 @@ def test_rows_that_are_missing_are_no_error_of_writing(tmp_path: Path, make_run:
 
     with pytest.raises(tidalign.MissingInput, match="^reads.fq: gone$"):
         durably(str(tmp_path / "file"), write)
+
+
+def test_a_file_system_that_is_only_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It refuses to remove the temporary file, too, which is not there."""
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    with pytest.raises(CannotWrite, match="file: cannot be written: Read-only file system"):
+        durably(str(tmp_path / "file"), refuse)

@@ -1,5 +1,7 @@
 """No output takes the place of what was read."""
 
+import errno
+import os
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +76,7 @@ def test_a_log_that_is_written(words: tuple[str, ...], log: str, tmp_path: Path,
     Path("link").symlink_to(".")
     with pytest.raises(SystemExit):
         main(["search", "a.fa", "b.fa", *words, "--log", log])
-    assert f"--log {log}: expected a name of its own, found that of another argument, {words[-1]}" in capsys.readouterr().err
+    assert f"--log {log}: expected a name of its own, found that of -o; choose another" in capsys.readouterr().err
     Path("link").unlink()
     untouched()
     assert main(["search", "a.fa", "b.fa", "-o", "x.m8", "--device", "cpu", "--log", "cpu"]) == 0 and Path("cpu").stat().st_size
@@ -91,3 +93,51 @@ def test_a_report_over_what_was_read(tmp_path: Path, command: Any, monkeypatch: 
     assert [path.name for path in run.parent.iterdir()] == ["run"]
     run.parent.rename(tmp_path.parent / f"{tmp_path.name}.of")
     untouched()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--rdotplot=x.maf",), "--rdotplot x.maf: expected a name of its own, found that of -o"),
+        (("--masking=1", "--outputmasking=./x.maf"), "--outputmasking ./x.maf: expected a name of its own, found that of -o"),
+        (("--rdotplot=y", "--masking=1", "--outputmasking+=y"), "--outputmasking+ y: expected a name of its own, found that of --rdotplot"),
+        (("--masking=1", "--outputmasking=y", "--log", "y"), "--log y: expected a name of its own, found that of --outputmasking"),
+    ],
+    ids=lambda each: " ".join(each) if isinstance(each, tuple) else "",
+)
+def test_two_outputs_of_one_name(
+    words: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One of them would be lost."""
+    made(tmp_path, monkeypatch)
+    with pytest.raises(SystemExit) as ended:
+        main(["genome", "a.fa", "b.fa", "-o", "x.maf", *words])
+    assert ended.value.code == 2 and said in capsys.readouterr().err
+    untouched()
+
+
+def test_files_of_a_run_stay(tmp_path: Path, command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is written into a run directory by what reads it, whatever its name."""
+    made(tmp_path, monkeypatch)
+    assert command("genome", "a.fa", "b.fa", "-o", "run", "--device", "cpu", "--quiet").returncode == 0
+    before = {path: path.read_bytes() for path in Path("run").rglob("*") if path.is_file()}
+    part = next(str(path) for path in before if path.parent.name == "parts")
+    for words in (("export", "run", "-o", "run/plan.json", "--format", "maf"), ("export", "run", "-o", part), ("plot", "run", "-o", "run/report.html")):
+        answer = command(*words)
+        assert (answer.returncode, "expected a name outside the run directory" in answer.stderr) == (Exit.CANNOT_WRITE, True), answer.stderr
+    assert {path: path.read_bytes() for path in Path("run").rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("suffix", ["svg", "html", "png", "pdf"])
+def test_a_picture_that_cannot_be_written_leaves_the_old_one(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made(tmp_path, monkeypatch)
+    assert main(["genome", "a.fa", "b.fa", "-o", "run", "--device", "cpu", "--quiet", "--workers", "0"]) == 0
+    old = Path(f"x.{suffix}")
+    old.write_text("old")
+
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert main(["plot", "run", "-o", str(old)]) == Exit.DISK_FULL
+    assert old.read_text() == "old" and [path.name for path in Path().glob("*x.*")] == [old.name]

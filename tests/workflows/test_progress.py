@@ -1,9 +1,13 @@
 """Progress speaks when it should, and says what the clock says."""
 
+import fcntl
 import io
 import os
+import struct
 import subprocess
 import sys
+import termios
+import time
 from collections.abc import Callable
 from types import SimpleNamespace
 
@@ -196,3 +200,32 @@ def test_a_line_is_written_at_once() -> None:
     assert os.read(reading, 1000) == b"tidalign: a line\n"
     os.close(reading)
     os.close(writing)
+
+
+def test_a_line_has_room_on_its_terminal() -> None:
+    """What is broken into two lines is drawn again below itself."""
+    main, other = os.openpty()
+    fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("4H", 24, 40, 0, 0))
+    with os.fdopen(other, "w") as stream, os.fdopen(main, "rb", buffering=0) as seen:
+        clock = Clock()
+        progress = Progress(stream, clock)
+        progress("work", 0, 40_000)
+        progress("align", 1000, 5_000_000)
+        clock.now = 10.0
+        progress("align", 2000, 5_000_000)
+        drawn = seen.read(1000).decode()
+    assert drawn == "\raligning: 2,000 of 5,000,000 pairs (0%)\033[K"  # and how many a second, and what time is left
+
+
+def test_compiling_for_nobody_else_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(module, "bases", lambda: SimpleNamespace(lasting=False))
+    monkeypatch.setattr(module, "SILENT_SECONDS", 0.01)
+    progress = Progress(stream)
+    progress.compiling(True)
+    for _ in range(100):
+        if stream.getvalue():
+            break
+        time.sleep(0.05)
+    progress.compiling(False)
+    assert stream.getvalue() == "tidalign: compiling for this machine; no folder can be written to that keeps it: NUMBA_CACHE_DIR can name one\n"

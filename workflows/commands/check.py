@@ -161,7 +161,8 @@ def _machine() -> list[Device]:
     width = f"vectors of {vectors_host.VECTOR_LANES} lanes" if vectors_host.VECTOR_LANES > 1 else "plain loops (no vector instructions that the kernels use)"
     answer(f"processor: {cores()} cores for this process, {width}")
     chosen = bases()
-    answer(f"compiled kernels: {chosen.kept or 'kept in memory only: no folder can be written; set NUMBA_CACHE_DIR to one that can'}")
+    passing = "" if chosen.lasting or not chosen.kept else " (for this command alone; set NUMBA_CACHE_DIR to a folder that lasts and can be written)"
+    answer(f"compiled kernels: {chosen.kept or 'kept in memory only: no folder can be written; set NUMBA_CACHE_DIR to one that can'}{passing}")
     for refused, why in chosen.refused:
         answer(f"no folder for compiled kernels: {refused}: {why}; set NUMBA_CACHE_DIR to a folder that only you can write to")
     if chosen.kept and (unknown := difference()):

@@ -8,6 +8,7 @@ from tidalign.cluster.task import cores
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store.files import refuse_own
 from tidalign.workflows.options.common import options_of
 from tidalign.workflows.progress import by_status, say
 from tidalign.workflows.status import Exit
@@ -23,6 +24,7 @@ RESULTS = {
 def command(args: argparse.Namespace) -> Exit:
     """Write RUN's rows to OUT."""
     kind = rundir.require(args.run)["kind"]
+    refuse_own(args.run, args.output)
     wanted = options(args, kind)
     module, name = RESULTS[kind]
     results = getattr(import_module(module), name)(args.run)
@@ -30,7 +32,7 @@ def command(args: argparse.Namespace) -> Exit:
     if args.pair is not None:
         wanted["job"] = results.pair(args.pair)
     rows = results.export(args.output, notice=say, **wanted)
-    statuses = results.statuses()
+    statuses = results.statuses() if args.pair is None else results.statuses(job=wanted["job"])
     if not args.quiet:
         say(f"{rows:,} rows: {by_status(statuses, 'none')}; {'standard output' if args.output == '-' else args.output}")
     return Exit.PARTIAL if statuses["capped"] or statuses["rejected"] else Exit.COMPLETE

@@ -187,7 +187,9 @@ def align(
     return GenomeResults(out)
 
 
-def kept_stages(names: Sequence[str]) -> tuple[str, ...]:
+def kept_stages(given: Sequence[str]) -> tuple[str, ...]:
+    """Read which stages are kept: their names, or one text of them with commas between."""
+    names = given.split(",") if isinstance(given, str) else given
     unknown = [name for name in names if name not in KEPT]
     if unknown:
         raise ValueError(f"no stage {unknown[0]!r} to keep: use some of {', '.join(KEPT)}")

@@ -4,11 +4,13 @@ import argparse
 from pathlib import Path
 
 from tidalign.cluster.errors import NoWorkers
-from tidalign.pipeline.errors import CannotWrite, InputError
+from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.formats.export import destination
 from tidalign.pipeline.genome.dots.dotplot import segments_of, zoomed
 from tidalign.pipeline.genome.dots.files import is_file, read_segments
 from tidalign.pipeline.genome.dots.segments import Region, Segments, along, chosen
 from tidalign.pipeline.genome.results import GenomeResults
+from tidalign.pipeline.store.files import refuse_own
 from tidalign.workflows.pictures import style
 from tidalign.workflows.progress import say
 from tidalign.workflows.status import Exit
@@ -19,7 +21,7 @@ SIZE, DPI = 8.0, 150
 
 def command(args: argparse.Namespace) -> Exit:
     """Draw RUN, or the alignments of a file, into OUT."""
-    segments = _read(args.run, args.pair)
+    segments = _read(args.run, args.pair, args.output)
     regions = args.region, args.query_region
     said = plot(
         segments,
@@ -39,12 +41,13 @@ def command(args: argparse.Namespace) -> Exit:
     return Exit.COMPLETE
 
 
-def _read(run: str, pair: str | None) -> Segments:
+def _read(run: str, pair: str | None, output: str) -> Segments:
     if is_file(run) and not Path(run).is_dir():
         if pair is not None:
             raise InputError(run, "a run over many pairs of genomes", f"a file of alignments with --pair {pair}", "leave --pair out")
         return read_segments(run)
     results = GenomeResults(run)
+    refuse_own(run, output)
     return segments_of(results, None if pair is None else results.pair(pair))
 
 
@@ -73,22 +76,22 @@ def plot(
     by_itself = len(shown) < len(segments) and min_length is None and min_identity is None
     picture = zoomed(along(shown) if sort else shown, target, query, name)
     said = style.caption(picture, len(segments), int(shown.lengths.min()) if by_itself else min_length)
-    path, suffix = Path(output), Path(output).suffix.lower()
+    suffix = Path(output).suffix.lower()
     try:
         if suffix == ".svg":
             from tidalign.workflows.pictures.svg import svg
 
-            path.write_text(svg(picture, coloring=coloring, size=round(100 * size), said=said) + "\n")
+            drawn = svg(picture, coloring=coloring, size=round(100 * size), said=said).encode() + b"\n"
         elif suffix == ".html":
-            from tidalign.workflows.pictures import page
+            from tidalign.workflows.pictures.page import html
 
-            page.write(picture, path, coloring=coloring, pixels=round(100 * size), said=said)
+            drawn = html(picture, coloring=coloring, pixels=round(100 * size), said=said).encode()
         else:
-            from tidalign.workflows.pictures import picture as by_matplotlib
+            from tidalign.workflows.pictures.picture import image
 
-            by_matplotlib.write(picture, path, coloring=coloring, inches=size, dpi=dpi, said=said)
+            drawn = image(picture, suffix.removeprefix("."), coloring=coloring, inches=size, dpi=dpi, said=said)
     except ImportError as error:
         raise NoWorkers(f"drawing needs matplotlib and bokeh ({error}); install tidalign[plot], or draw an .svg") from error
-    except OSError as error:
-        raise CannotWrite(f"{output}: cannot be written: {error.strerror or error}") from error
+    with destination(str(output)) as sink:
+        sink.write(drawn)
     return said

@@ -5,10 +5,11 @@ from importlib import import_module
 
 from tidalign.pipeline.formats.export import refuse_input
 from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store.files import refuse_own
 from tidalign.workflows.commands.export import RESULTS
 from tidalign.workflows.options.common import STANDARD_OUTPUT
 from tidalign.workflows.progress import say
-from tidalign.workflows.report.make import make, refuse_own
+from tidalign.workflows.report.make import PAGE, TABLE, make
 from tidalign.workflows.status import Exit
 
 
@@ -19,7 +20,7 @@ def command(args: argparse.Namespace) -> Exit:
     results.statuses()  # MissingInput where the run is not finished
     for output in filter(None, (args.output, args.multiqc)):
         refuse_input(output, rundir.read_plan(args.run)["source"])
-        refuse_own(args.run, output)
+        refuse_own(args.run, output, (PAGE, TABLE))
     written = make(results, args.output, args.multiqc)
     if not args.quiet:
         say("; ".join("standard output" if name == STANDARD_OUTPUT else name for name in written))

@@ -4,7 +4,7 @@ import argparse
 import os
 import re
 from collections.abc import Callable, Iterator
-from itertools import chain
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -163,10 +163,23 @@ def check_common(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
         error("--workers counts processes on this machine, --scheduler uses another's: give one of them")
     if given.get("insecure") and not given["scheduler"]:
         error("--insecure goes with --scheduler")
+    named = sorted((name for name in given if name in _WRITTEN or name.startswith("outputmasking")), key=_LOG.__eq__)
+    written: dict[str, str] = {name: given[name] for name in named if isinstance(given[name], str) and given[name] and not is_stream(given[name])}
+    for (one, text), (other, same) in combinations(written.items(), 2):
+        if os.path.realpath(text) == os.path.realpath(same):
+            error(f"{_option(other)} {same}: expected a name of its own, found that of {_option(one)}; choose another")
     others = _texts([value for name, value in given.items() if name != "log"])
-    written = [text for name in ("output", "multiqc", "rdotplot") if (text := given.get(name)) and os.path.realpath(text) == os.path.realpath(args.log or "")]
-    if args.log and (same := next(chain(written, (text for text in others if _is_file(text, args.log))), None)):
-        error(f"--log {args.log}: expected a name of its own, found that of another argument, {same}; choose another")
+    if args.log and (found := next((text for text in others if _is_file(text, args.log)), None)):
+        error(f"--log {args.log}: expected a name of its own, found that of another argument, {found}; choose another")
+
+
+_LOG = "log"
+_WRITTEN = ("output", "multiqc", "rdotplot", _LOG)
+
+
+def _option(name: str) -> str:
+    """Give the option of an argument that names what is written."""
+    return "-o" if name == "output" else f"--{name}"
 
 
 def check_place(args: argparse.Namespace) -> None:

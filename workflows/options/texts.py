@@ -104,7 +104,7 @@ MANUAL = """examples:
 
 EXITS = """exit status: 0 everything is aligned, 3 something was cut or given up (rows or report say why), 2 wrong usage, 65 bad input, 66 no input,
 69 no usable GPU or workers, 73 cannot write, 74 disk full, 75 cluster lost, 78 the run directory is of other inputs, options or another version,
-130 and 143 stopped by a signal, 1 a bug. After 69 to 75, 130 and 143 the same command goes on where it was."""
+130 and 143 stopped by a signal, 141 nobody reads the output, 1 a bug. After 69 to 75, 130 and 143 the same command goes on where it was."""
 
 SHORT = """tidalign aligns DNA by the batch, exactly, on cores, GPUs and clusters.
 

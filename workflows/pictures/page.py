@@ -1,6 +1,5 @@
 """Draw a dot plot by bokeh, as a page to look around in."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,7 @@ from tidalign.pipeline.genome.dots.dotplot import DotPlot
 from tidalign.workflows.pictures import style
 
 
-def write(plot: DotPlot, path: Path, *, coloring: str, pixels: int, said: str) -> None:
+def html(plot: DotPlot, *, coloring: str, pixels: int, said: str) -> str:
     """Draw it: alignments say what they are, and each colour can be hidden."""
     from bokeh.embed import file_html
     from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, LinearAxis, Range1d, Span
@@ -57,7 +56,7 @@ def write(plot: DotPlot, path: Path, *, coloring: str, pixels: int, said: str) -
         page.legend.orientation, page.legend.location, page.legend.spacing = "horizontal", "center", 12
         page.legend.ncols = 4
         page.add_layout(page.legend[0], "below")  # it would lie on alignments
-    path.write_text(file_html(page, INLINE, title="tidalign dot plot"))
+    return str(file_html(page, INLINE, title="tidalign dot plot"))
 
 
 def _columns(plot: DotPlot, members: Any, across: float, up: float) -> dict[str, Any]:

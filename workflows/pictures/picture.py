@@ -1,6 +1,6 @@
-"""Draw a dot plot by matplotlib, into a file .png or .pdf."""
+"""Draw a dot plot by matplotlib, as PNG or PDF."""
 
-from pathlib import Path
+from io import BytesIO
 
 import numpy as np
 
@@ -8,8 +8,8 @@ from tidalign.pipeline.genome.dots.dotplot import DotPlot
 from tidalign.workflows.pictures import style
 
 
-def write(plot: DotPlot, path: Path, *, coloring: str, inches: float, dpi: int, said: str) -> None:
-    """Draw a dot plot into a file: target across, query upwards."""
+def image(plot: DotPlot, form: str, *, coloring: str, inches: float, dpi: int, said: str) -> bytes:
+    """Draw a dot plot, target across, query upwards; form: `png` or `pdf`."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.collections import LineCollection
     from matplotlib.figure import Figure
@@ -39,4 +39,6 @@ def write(plot: DotPlot, path: Path, *, coloring: str, inches: float, dpi: int, 
     title = f"{said}; identity" if coloring == "identity" else said
     if axes.get_legend_handles_labels()[0]:
         figure.legend(loc="outside lower center", ncols=4, frameon=False, title=title, fontsize=9, title_fontsize=9)
-    figure.savefig(path)
+    drawn = BytesIO()
+    figure.savefig(drawn, format=form)
+    return drawn.getvalue()

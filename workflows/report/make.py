@@ -5,7 +5,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tidalign.pipeline.errors import CannotWrite
 from tidalign.pipeline.formats.export import destination
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.files import durably
@@ -50,13 +49,6 @@ def make(results: Any, output: str | None = None, table: str | None = None) -> l
         else:
             durably(path, partial(_write, data), forced=False)
     return list(texts)
-
-
-def refuse_own(run: str, output: str) -> None:
-    """Raise CannotWrite where an output is in a run directory and none of the two files that are made there."""
-    own, named = Path(run).resolve(), Path(output).resolve()
-    if own in named.parents and named not in (own / PAGE, own / TABLE):
-        raise CannotWrite(f"{output}: expected a name outside the run directory, whose files are the run's; choose one, or leave it out for {PAGE}")
 
 
 def _write(data: bytes, path: str) -> None:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,6 @@ from tidalign.cluster.slurm.allocation import Allocation, allocation
 from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 from tidalign.pipeline.device import CPU, DEVICES, GPU, Device
-from tidalign.pipeline.pairs.models import is_whole
-from tidalign.workflows.options.nearest import check_flags
 
 if TYPE_CHECKING:
     from tidalign.workflows.estimate.forecast import Forecast
@@ -57,9 +56,10 @@ class Resources:
         """Raise ValueError for numbers that none can be of."""
         for name, least, none in (("workers", 0, True), ("gpus", 1, True), ("cpu_workers", 0, False)):
             value = getattr(self, name)
-            if not (none and value is None) and not (is_whole(value) and value >= least):
+            if not (none and value is None) and (not isinstance(value, Integral) or isinstance(value, bool) or value < least):
                 raise ValueError(f"{name}: expected a whole number, {least} or more{', or None' * none}, not {value!r}")
-        check_flags(insecure=self.insecure)
+        if self.insecure not in (True, False):
+            raise ValueError(f"insecure: expected True or False, not {self.insecure!r}")
         if not isinstance(self.scratch, str | Path | None):
             raise ValueError(f"scratch: expected the path of a folder, or auto, not {self.scratch!r}")
 

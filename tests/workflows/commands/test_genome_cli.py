@@ -330,6 +330,22 @@ def test_a_plot_of_several_pairs_needs_a_name(tmp_path: Path, command: Any) -> N
     assert command("plot", tmp_path / "run", "-o", tmp_path / "dots.svg", "--pair", "two").returncode == 0
 
 
+def test_an_export_of_one_pair_counts_that_pair(tmp_path: Path, command: Any) -> None:
+    """What of other pairs was cut or given up is no fault of this output."""
+    source = GenomeSource((Pair("one", HUMAN, f"{CHIMP}[1..600]"), Pair("two", HUMAN, ORANGUTAN)))
+    align(source, GenomeParameters(traceback_bytes=1_000_000), tmp_path / "run")
+    results = GenomeResults(tmp_path / "run")
+    both = [results.statuses(job=job) for job in range(2)]
+    assert results.statuses() == {status: sum(each[status] for each in both) for status in both[0]} and [each["capped"] > 0 for each in both] == [False, True]
+    for name, counted in zip(("one", "two"), both, strict=True):
+        answer = command("export", tmp_path / "run", "-o", tmp_path / "x.parquet", "--pair", name)
+        rows = sum(counted.values())
+        assert (answer.returncode, answer.stderr.split(";")[0]) == (
+            3 if counted["capped"] else 0,
+            f"tidalign: {rows} rows: " + ", ".join(f"{count} {status}" for status, count in counted.items() if count),
+        )
+
+
 def test_pairs_and_genomes_are_told_apart(tmp_path: Path, run: Path, command: Any) -> None:
     assert command("export", run, "-o", tmp_path / "x.sam", "--cigar", "M").returncode == 65
     assert command("plot", tmp_path, "-o", tmp_path / "x.png").returncode == 66

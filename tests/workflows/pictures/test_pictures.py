@@ -55,9 +55,9 @@ def test_long_names_leave_room_in_a_png(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     from matplotlib.image import imread
 
-    from tidalign.workflows.pictures.picture import write
+    from tidalign.workflows.pictures.picture import image
 
-    write(plot(), tmp_path / "x.png", coloring="identity", inches=6, dpi=100, said="12 alignments")
+    (tmp_path / "x.png").write_bytes(image(plot(), "png", coloring="identity", inches=6, dpi=100, said="12 alignments"))
     dark = (imread(tmp_path / "x.png")[:, :, :3].sum(axis=2) < 1).sum(axis=0)
     sides = np.flatnonzero(dark > dark.max() * 0.95)
     assert sides.max() - sides.min() > len(dark) / 2

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from tidalign.pipeline import text
+from tidalign.pipeline.errors import DiskFull
+from tidalign.pipeline.formats import export
 from tidalign.pipeline.pairs.formats.bam_index import BinIndex
 from tidalign.pipeline.store import sorted_runs
 
@@ -118,6 +120,24 @@ def test_no_index_of_an_earlier_file_stays(results, tmp_path) -> None:
     assert beside(3_000_000_000 >> 1, sort=True) == [".csi"]
     assert beside(1 << 20, sort=True) == [".bai"]
     assert beside(1 << 20, sort=False) == []
+
+
+def test_no_index_of_an_earlier_file_stays_where_none_can_be_written(results, tmp_path, monkeypatch) -> None:
+    """The disk is full, or the process is killed, between the two."""
+    (tmp_path / "g.fai").write_text("".join(f"{name}\t{length}\t6\t60\t61\n" for name, length in (CONTIGS | {"long": 1 << 20}).items()))
+    arguments = {"lift": str(tmp_path / "g.fai"), "sort": True}
+    results.export(tmp_path / "out.bam", **arguments)
+    whole = export.destination
+
+    def full(output):
+        if output.endswith(".bai"):
+            raise DiskFull("no space left")
+        return whole(output)
+
+    monkeypatch.setattr(export, "destination", full)
+    with pytest.raises(DiskFull):
+        results.export(tmp_path / "out.bam", **arguments)
+    assert (tmp_path / "out.bam").exists() and not list(tmp_path.glob("out.bam.*"))
 
 
 @pytest.mark.skipif(not shutil.which("samtools"), reason="samtools is not installed")
