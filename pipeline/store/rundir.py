@@ -282,7 +282,7 @@ def read_manifest(directory: str, kind: type[M]) -> M:
         with Path(_manifest_path(directory)).open("rb") as file:  # by which network file systems see whether it is still the same
             state = os.fstat(file.fileno())
     except FileNotFoundError as error:
-        raise MissingInput(f"{directory}: the run stopped before its input was read; run the same command again to go on") from error
+        raise MissingInput(f"{directory}: the run stopped before its input was read, or reads it now; the same command again goes on") from error
     manifest: M = _load_manifest(directory, kind.from_json, state.st_mtime_ns, state.st_size)
     return manifest
 
