@@ -163,7 +163,7 @@ def check_common(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
         error("--workers counts processes on this machine, --scheduler uses another's: give one of them")
     if given.get("insecure") and not given["scheduler"]:
         error("--insecure goes with --scheduler")
-    named = sorted((name for name in given if name in _WRITTEN or name.startswith("outputmasking")), key=_LOG.__eq__)
+    named = [name for name in (*(name for name in given if name in _WRITTEN or name.startswith("outputmasking")), "log") if name in given]
     written: dict[str, str] = {name: given[name] for name in named if isinstance(given[name], str) and given[name] and not is_stream(given[name])}
     for (one, text), (other, same) in combinations(written.items(), 2):
         if os.path.realpath(text) == os.path.realpath(same):
@@ -173,8 +173,8 @@ def check_common(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
         error(f"--log {args.log}: expected a name of its own, found that of another argument, {found}; choose another")
 
 
-_LOG = "log"
-_WRITTEN = ("output", "multiqc", "rdotplot", _LOG)
+_WRITTEN = ("output", "multiqc", "rdotplot")
+"""Arguments that name what is written, beside those of masks and the log."""
 
 
 def _option(name: str) -> str:

@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidalign.cluster.errors import Hangs, NoWorkers
@@ -60,8 +59,8 @@ class Resources:
                 raise ValueError(f"{name}: expected a whole number, {least} or more{', or None' * none}, not {value!r}")
         if self.insecure not in (True, False):
             raise ValueError(f"insecure: expected True or False, not {self.insecure!r}")
-        if not isinstance(self.scratch, str | Path | None):
-            raise ValueError(f"scratch: expected the path of a folder, or auto, not {self.scratch!r}")
+        if not isinstance(self.scratch, str | None):
+            raise ValueError(f"scratch: expected text, the path of a folder or auto, not {self.scratch!r}")
 
 
 DEFAULT = Resources()

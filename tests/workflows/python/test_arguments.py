@@ -25,7 +25,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ({"workers": "0"}, "workers: expected a whole number, 0 or more, or None, not '0'"),
         ({"gpus": 0}, "gpus: expected a whole number, 1 or more, or None, not 0"),
         ({"cpu_workers": -1}, "cpu_workers: expected a whole number, 0 or more, not -1"),
-        ({"scratch": 5}, "scratch: expected the path of a folder, or auto, not 5"),
+        ({"scratch": 5}, "scratch: expected text, the path of a folder or auto, not 5"),
         ({"insecure": "x"}, "insecure: expected True or False, not 'x'"),
         ({"out": "-"}, "out: expected a run directory or a file, not '-'"),
     ],
