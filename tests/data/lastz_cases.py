@@ -226,15 +226,28 @@ def _scores(rng: random.Random, folder: Path) -> list[str]:
         [
             "",
             "gap_open_penalty = 300\ngap_extend_penalty = 20\n",
+            "gap_open_penalty = 300.4\ngap_extend_penalty = 20.5\n",
             "hsp_threshold = 2000\ngapped_threshold = 2200\n",
+            "hsp_threshold = 2e3\ngapped_threshold = 2200.6\n",
             "X = 400\nK = 2500\n",
             "O = 350\nE = 40\nY = 3000\n",
         ]
     )
     text += f"     {'    '.join(letters[1])}\n"
-    text += "".join(f"{letter} {' '.join(f'{score:4}' for score in row)}\n" for letter, row in zip(letters[0], rows, strict=True))
+    parts = rng.choice([("",), ("",), ("", ".0", ".2", ".5", ".9", "e0")])
+    text += "".join(f"{letter} {' '.join(f'{score:4}{rng.choice(parts)}' for score in row)}\n" for letter, row in zip(letters[0], rows, strict=True))
     (folder / "scores").write_text(text)
-    return [f"--scores={folder}/scores", "--match=1,5", "--match=10,12", "--match=91", "--gap=600,50", "--gap=200,20", "--gap=400,30"]
+    return [
+        f"--scores={folder}/scores",
+        "--match=1,5",
+        "--match=10,12",
+        "--match=91",
+        "--gap=600,50",
+        "--gap=200,20",
+        "--gap=400,30",
+        "--gap=400.4,30.5",
+        "--match=10.4,12.5",
+    ]
 
 
 def _segment(rng: random.Random, targets: list[int], queries: list[int]) -> list[str]:
