@@ -47,7 +47,7 @@ def prepared(directory: Path, layout: Layout, *, new: bool, source: Any = None, 
     """
     for file in files:
         refuse_input(str(file), source.to_json())
-    existed = directory.is_dir()
+    existed, missing = directory.is_dir(), [each for each in directory.parents if not each.exists()]
     if existed:
         for _ in layout.entries(str(directory)):
             pass
@@ -60,6 +60,9 @@ def prepared(directory: Path, layout: Layout, *, new: bool, source: Any = None, 
     except (InputError, MissingInput):
         if not (directory / "manifest.json").exists():
             _empty(directory, layout, entirely=not existed)
+        for made in missing:  # by this run, the innermost first
+            with suppress(OSError):  # others have put something there
+                made.rmdir()
         raise
 
 

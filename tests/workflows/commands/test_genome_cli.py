@@ -330,6 +330,15 @@ def test_a_plot_of_several_pairs_needs_a_name(tmp_path: Path, command: Any) -> N
     assert command("plot", tmp_path / "run", "-o", tmp_path / "dots.svg", "--pair", "two").returncode == 0
 
 
+def test_bad_input_leaves_no_folder(tmp_path: Path, command: Any) -> None:
+    """But those that were there before."""
+    (tmp_path / "one.fa").write_text(">a\nACGT\n")
+    (tmp_path / "there").mkdir()
+    for place in ("new/and/deep", "there"):
+        assert command("genomes", "--all-vs-all", tmp_path / "one.fa", "-o", tmp_path / place).returncode == 65
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one.fa", "there"] and not list((tmp_path / "there").iterdir())
+
+
 def test_an_export_of_one_pair_counts_that_pair(tmp_path: Path, command: Any) -> None:
     """What of other pairs was cut or given up is no fault of this output."""
     source = GenomeSource((Pair("one", HUMAN, f"{CHIMP}[1..600]"), Pair("two", HUMAN, ORANGUTAN)))
