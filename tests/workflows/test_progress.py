@@ -203,7 +203,7 @@ def test_a_line_is_written_at_once() -> None:
 
 
 def test_a_line_has_room_on_its_terminal() -> None:
-    """What is broken into two lines is drawn again below itself."""
+    """Cut what the terminal would break into two lines, of which only the second is drawn again."""
     main, other = os.openpty()
     fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("4H", 24, 40, 0, 0))
     with os.fdopen(other, "w") as stream, os.fdopen(main, "rb", buffering=0) as seen:

@@ -124,7 +124,7 @@ def align_genomes(
     >>> align_genomes({"t": letters}, {"q": letters}, hspthresh=1000, gappedthresh=1000, workers=0, device="cpu")["cigar"].to_pylist()
     ['23=']
     """
-    check_flags(new=new)
+    check_flags(new=new, insecure=insecure)
     given = keywords.read(options, others=align_genomes.__kwdefaults__ or ())
     check(given)
     wanted, resources = parameters(given), Resources(workers, scheduler_of(scheduler), device, gpus, insecure, cpu_workers, scratch)

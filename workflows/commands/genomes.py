@@ -24,6 +24,7 @@ from tidalign.workflows.commands.genome import Value, align, alignments, check_f
 from tidalign.workflows.options import keywords
 from tidalign.workflows.options.genome import with_actions
 from tidalign.workflows.options.given import check, parameters
+from tidalign.workflows.options.nearest import check_flags
 from tidalign.workflows.run.devices import Resources
 from tidalign.workflows.run.tracker import OnProgress
 from tidalign.workflows.status import Exit
@@ -70,6 +71,7 @@ def align_many_genomes(
     >>> align_many_genomes("g.fa", out="g", all_vs_all=True, hspthresh=1000, gappedthresh=1000, workers=0, device="cpu").names
     ['a__b']
     """
+    check_flags(new=new, insecure=insecure, all_vs_all=all_vs_all)
     given = keywords.read(options, others=align_many_genomes.__kwdefaults__ or ())
     check(given)
     resources, kept = Resources(workers, scheduler_of(scheduler), device, gpus, insecure, cpu_workers, scratch), kept_stages(keep)

@@ -57,8 +57,6 @@ class Resources:
             value = getattr(self, name)
             if not (none and value is None) and (not isinstance(value, Integral) or isinstance(value, bool) or value < least):
                 raise ValueError(f"{name}: expected a whole number, {least} or more{', or None' * none}, not {value!r}")
-        if self.insecure not in (True, False):
-            raise ValueError(f"insecure: expected True or False, not {self.insecure!r}")
         if not isinstance(self.scratch, str | None):
             raise ValueError(f"scratch: expected text, the path of a folder or auto, not {self.scratch!r}")
 

@@ -72,7 +72,7 @@ def test_walks_equal_the_reference(first: int, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_anchors_of_hsps_are_not_inspected(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is kept is the same: an inspection says of anchors what their extension would."""
+    """Keep the same without inspection, which says of anchors what their extension would."""
     monkeypatch.setattr(extender_module.inspection_host, "inspect", lambda *_: pytest.fail("inspected"))
     for seed in range(430, 530):
         case = crowded(seed)

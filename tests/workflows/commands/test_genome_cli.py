@@ -340,7 +340,7 @@ def test_bad_input_leaves_no_folder(tmp_path: Path, command: Any) -> None:
 
 
 def test_an_export_of_one_pair_counts_that_pair(tmp_path: Path, command: Any) -> None:
-    """What of other pairs was cut or given up is no fault of this output."""
+    """Leave out of the status what of other pairs was cut or given up."""
     source = GenomeSource((Pair("one", HUMAN, f"{CHIMP}[1..600]"), Pair("two", HUMAN, ORANGUTAN)))
     align(source, GenomeParameters(traceback_bytes=1_000_000), tmp_path / "run")
     results = GenomeResults(tmp_path / "run")

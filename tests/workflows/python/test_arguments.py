@@ -1,4 +1,4 @@
-"""What functions of Python are given that the command line would refuse: said, and nothing is thrown away or begun."""
+"""Give functions of Python what the command line would refuse: they say so, and nothing is thrown away or begun."""
 
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,13 @@ def test_what_makes_no_sense_is_refused(files: Path, given: dict[str, Any], said
         with pytest.raises(ValueError, match=said):
             function("q.fa", "t.fa", **{"out": "run", "workers": 0} | given)
     assert Path("run", "journal.jsonl").read_text() == before and not Path("-").exists()
+
+
+@pytest.mark.parametrize("flag", ["new", "insecure", "all_vs_all"])
+def test_flags_of_many_genomes(files: Path, flag: str) -> None:
+    with pytest.raises(ValueError, match=f"{flag}: expected True or False, not 'no'"):
+        tidalign.align_many_genomes([("q.fa", "t.fa")], out="run", workers=0, **{flag: "no"})
+    assert not Path("run").exists()
 
 
 def test_results_are_found_from_anywhere(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
