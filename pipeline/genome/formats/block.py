@@ -88,9 +88,8 @@ class AlignmentBlock:
 
     def masked_wholes(self, masks: Masks) -> Any:
         """Give the letters of the target's piece that each alignment is in, as they were masked then: a large_string column."""
-        pieces, found = self.target.pieces, list[Any]()
-        strands = keys(self.rows, joint=self.query.joint)
-        places = np.searchsorted(pieces[:, 0], self.places("target"), "right") - 1
+        found, strands, places = list[Any](), keys(self.rows, joint=self.query.joint), self.pieces("target")
+        pieces = self.target.pieces
         for row, place in enumerate(places.tolist()):
             if row and place == places[row - 1] and strands[row] == strands[row - 1]:
                 found.append(found[-1])
@@ -146,6 +145,11 @@ class AlignmentBlock:
         """Take back the complement of what are no letters, on the strand -."""
         reverse = np.repeat(self.reverse, np.diff(offsets))
         text[reverse] = COMPLEMENT[text[reverse]]
+
+    def pieces(self, side: str) -> Numbers:
+        """Find the piece of a side that each alignment is in."""
+        genome = self.target if side == "target" else self.query
+        return np.searchsorted(genome.pieces[:, 0], self.places(side), "right") - 1
 
     def places(self, side: str) -> Numbers:
         """Find where alignments start in the letters of their side, on the forward strand."""

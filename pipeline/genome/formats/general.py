@@ -157,7 +157,7 @@ def _whole(side: str) -> Field:
 def _of_pieces(block: AlignmentBlock, side: str, values: npt.NDArray[np.uint8]) -> Any:
     """Give what an array beside the letters of a side has of the pieces that alignments are in: with [separator=C] not of whole sequences, as LASTZ."""
     pieces = (block.target if side == "target" else block.query).pieces
-    places = (np.searchsorted(pieces[:, 0], block.places(side), "right") - 1).tolist()
+    places = block.pieces(side).tolist()
     texts = {i: pa.scalar(values[slice(*pieces[i])].tobytes().decode(), pa.large_string()) for i in set(places)}
     return pa.array([texts[i] for i in places], pa.large_string())
 
