@@ -3,6 +3,7 @@
 A run's device is chosen in one place (workflows/run/devices.py); tasks carry its name, and who does them looks it up in `DEVICES`.
 """
 
+import os
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Literal
@@ -80,6 +81,11 @@ GPU = Device(
 )
 
 DEVICES: dict[str, Device] = {device.name: device for device in (CPU, GPU)}
+
+
+def cores() -> int:
+    """Count the processor cores this process may use: all, or as many as TIDALIGN_CORES says, which `--threads` sets."""
+    return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, int(os.environ.get("TIDALIGN_CORES") or 1 << 20))
 
 
 def may_take_gpu(asked: str) -> bool:

@@ -10,6 +10,9 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 S = TypeVar("S")
 
+WRITERS = 12
+"""Threads that write an output, at most: more are hardly faster."""
+
 ALWAYS = 2
 """Tasks that are held however much room they take: one is done while the one before it is taken."""
 

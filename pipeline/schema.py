@@ -174,7 +174,7 @@ RECORDS = pa.schema(
         pa.field("records", pa.large_binary(), nullable=False),
     ]
 )
-"""Checkpoint of the seeding of a query strand: the arrays of `kernels.ungapped.HitFilter.state`, a row a page."""
+"""Checkpoint of the seeding of a query strand: the arrays of `kernels.ungapped.hsps.HitFilter.state`, a row a page."""
 
 WALK = pa.schema(
     [
@@ -190,7 +190,7 @@ WALK = pa.schema(
         ("run_lengths", pa.large_list(pa.int64())),
     ]
 )
-"""Checkpoint of a walk of exact mode: the arrays of a `kernels.gapped.Extensions`, in one row."""
+"""Checkpoint of a walk of exact mode: the arrays of a `kernels.gapped.alignments.Extensions`, in one row."""
 
 AHEAD = pa.schema(
     [
@@ -201,4 +201,4 @@ AHEAD = pa.schema(
         *((f"extensions_{field.name}", field.type) for field in WALK),
     ]
 )
-"""What was extended ahead of a walk: the arrays of a `kernels.commit.Speculated`, flat, in one row."""
+"""What was extended ahead of a walk: the arrays of a `kernels.gapped.speculated.Speculated`, flat, in one row."""

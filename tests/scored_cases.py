@@ -11,7 +11,7 @@ from tidalign.kernels.scoring.substitution import Substitution
 from tidalign.kernels.wavefront.alignments import Alignments, cigar_text
 
 SPANS = [span for span in pairs.SPANS if span != "extension"]
-DNA, PROTEIN = "ACGTacgtN", "ARNDCQEGHILKMFPSTWYVBZX*arndUO"
+DNA, PROTEIN = "ACGTacgtN", "ARNDCQEGHILKMFPSTWYVBZX*arndUOj"
 SCORINGS = {
     "affine": ("match:2,mismatch:-4,gap:4,2", DNA, "mismatch"),
     "linear": ("match:1,mismatch:-1,gap:1", DNA, "mismatch"),

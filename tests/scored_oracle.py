@@ -90,7 +90,7 @@ class Matrix:
     def equal(self, i: int, j: int) -> bool:
         a, b = self.query[i - 1], self.target[j - 1]
         if self.scoring.alphabet == "protein":
-            return bool(self.codes[ord(a)] == self.codes[ord(b)])
+            return a == b
         known = set(self.scoring.letters) - {"N"} | set("ACGT")
         return self.ambiguous == "match" if a not in known or b not in known else a == b
 

@@ -45,3 +45,18 @@ def test_documents_link_to_what_is_here() -> None:
             if "://" not in link and not (path.parent / link).exists():
                 broken.append((name(path), link))
     assert broken == []
+
+
+def test_what_is_referred_to_is_here() -> None:
+    """Names such as `kernels.gapped.speculated.Speculated` in comments and documents."""
+    missing = []
+    for path in [*SOURCES, *(ROOT / "docs").rglob("*.md")]:
+        for reference in re.findall(rf"`((?:{'|'.join(FOLDERS)})(?:\.\w+)+)`", path.read_text()):
+            words, at = reference.split("."), ROOT
+            while words and (at / words[0]).is_dir():
+                at /= words.pop(0)
+            module = at / f"{words[0]}.py" if words else at / "__init__.py"
+            text = module.read_text() if module.exists() else ""
+            if not text or not all(re.search(rf"^\s*(?:(?:def|class) {word}\b|{word}\b\s*[:=])|self\.{word}\b", text, re.MULTILINE) for word in words[1:]):
+                missing.append((name(path), reference))
+    assert missing == []

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tidalign.cluster.errors import NoGuard
-from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.numba_cache import COMPILING, LISTENERS
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, MissingInput
 from tidalign.pipeline.formats import table
@@ -112,7 +111,6 @@ class Command:
         output = self.args.output
         if not self.args.format:
             return
-        results.threads = min(results.threads, cores())
         self.held.enter_context(locked(str(self.run.resolve())))  # the same command elsewhere would remove it meanwhile
         if not rundir.finished(str(self.run)):
             _remove(self.run.resolve())

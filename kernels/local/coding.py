@@ -6,18 +6,22 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalign.kernels.letters.sequences import PackedSequences, Sequences
-from tidalign.kernels.scoring.substitution import BASES, Substitution
+from tidalign.kernels.local.columns import Spelled
+from tidalign.kernels.scoring.substitution import BASES, DNA, PROTEIN, Substitution
 
 Batch = Sequences | PackedSequences
 
 
 @dataclass(frozen=True, slots=True)
 class Coded:
-    """Hold the codes of all letters, where each sequence begins, and their lengths."""
+    """Hold the codes of all letters, where each sequence begins, and their lengths. letters: ASCII that the codes were made of, None if packed. shared:
+    which sequences have letters that share a code; None if none has."""
 
     codes: npt.NDArray[np.uint8]
     starts: npt.NDArray[np.int64]
     lengths: npt.NDArray[np.int64]
+    letters: npt.NDArray[np.uint8] | None = None
+    shared: npt.NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -27,9 +31,14 @@ class Coded:
         """Whether all are the same sequence."""
         return bool((self.starts == self.starts[:1]).all() and (self.lengths == self.lengths[:1]).all())
 
+    def spelled(self) -> Spelled | None:
+        """Give the letters; None if they are packed."""
+        return None if self.letters is None else Spelled(self.letters, self.starts, self.shared)
+
     def at(self, rows: npt.NDArray[np.int64]) -> "Coded":
         """Take the sequences at these places, in this order, any of them any number of times; letters stay where they are."""
-        return Coded(self.codes, self.starts[rows], self.lengths[rows])
+        shared = None if self.shared is None else self.shared[rows]
+        return Coded(self.codes, self.starts[rows], self.lengths[rows], self.letters, shared)
 
 
 class Coding:
@@ -42,8 +51,11 @@ class Coding:
         other = np.uint8(codes[ord("N")])
         self._ascii = [codes, codes]
         self._packed = [np.append(codes[np.frombuffer(BASES.encode(), np.uint8)], other)] * 2
+        self._lacking: npt.NDArray[np.bool_] | None = None
+        if scoring.alphabet == PROTEIN:
+            self._lacking = np.isin(np.arange(256), np.frombuffer((scoring.letters + scoring.letters.lower()).encode(), np.uint8), invert=True)
         self.same = np.eye(size, dtype=np.uint8)
-        if scoring.alphabet == "dna":
+        if scoring.alphabet == DNA:
             self.same[other] = self.same[:, other] = ambiguous == "match"
         off = matrix[~np.eye(size, dtype=bool)]
         self._plain = self._ascii[0], self._packed[0]
@@ -65,12 +77,20 @@ class Coding:
         """Give the codes of `matrix` for queries and targets alike: by ASCII letter, and by packed base and then of any other letter."""
         return self._plain
 
+    def shared(self, batch: Sequences) -> npt.NDArray[np.bool_] | None:
+        """Tell which sequences of proteins have letters that the matrix lacks, which all have the code of X; None if none has."""
+        if self._lacking is None or not len(places := np.flatnonzero(self._lacking[batch.letters])):
+            return None
+        found = np.zeros(len(batch) + 1, np.bool_)
+        found[np.searchsorted(batch.offsets, places, "right") - 1] = True
+        return found[:-1]
+
     def coded(self, batch: Batch, place: int) -> Coded:
         """Give the codes of queries (0) or targets (1)."""
         from tidalign.kernels.local import letters
 
         if isinstance(batch, Sequences):
-            return Coded(self._ascii[place][batch.letters], batch.offsets[:-1], batch.lengths)
+            return Coded(self._ascii[place][batch.letters], batch.offsets[:-1], batch.lengths, batch.letters, self.shared(batch))
         starts = np.cumsum(batch.lengths) - batch.lengths
         codes = np.empty(int(batch.lengths.sum()), np.uint8)
         letters.unpacked(*(batch.codes, batch.code_offsets, batch.lengths, batch.ambiguous, batch.ambiguous_offsets), self._packed[place], starts, codes)

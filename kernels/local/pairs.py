@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from tidalign.kernels.local.bars import Bars
 from tidalign.kernels.local.coding import Batch, Coded, Coding
+from tidalign.kernels.local.columns import by_letters
 from tidalign.kernels.local.memory import BLOCK_BYTES, MAX_LETTERS, window
 from tidalign.kernels.scoring.substitution import Substitution
 from tidalign.kernels.wavefront.alignments import Alignments
@@ -142,7 +143,7 @@ class _Work:
         np.cumsum(self._ends[:, 1] - self._ends[:, 0], out=offsets[1:])
         operations = np.empty(int(offsets[-1]), np.uint32)
         walk.gathered(self._cigar, self._ends, offsets, operations)
-        return replace(found, cigar=operations, cigar_offsets=offsets)
+        return by_letters(replace(found, cigar=operations, cigar_offsets=offsets), self._query.spelled(), self._target.spelled())
 
     def _narrow(self) -> npt.NDArray[np.bool_]:
         """Tell which pairs have a chance in 16 bits: local ones, which may turn out to score too much, whose columns can be counted or need not be; of others

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from tidalign.kernels.local import extension, host, pairs
 from tidalign.kernels.local.bars import Bars
 from tidalign.kernels.local.coding import Batch, Coding
+from tidalign.kernels.local.columns import by_letters
 from tidalign.kernels.local.device import extensions, forms, launches
 from tidalign.kernels.local.memory import MAX_LETTERS
 from tidalign.kernels.local.uploaded import Uploaded, uploaded
@@ -143,9 +144,9 @@ class _Work:
         planned = list(forms.planned(query, target, table, wide=wide, gangs=gangs, low=self._bars is not None))
         self._kernels.ready((form, query.lengths[places]) for form, places in planned)
         for form, places in planned:
-            most, start = room(), 0
+            most, pairs_at_once, start = room(), len(places), 0
             while start < len(places):
-                taken = places[start:]
+                taken = places[start : start + pairs_at_once]
                 if self._keep or form.gang > 1:
                     cells = cupy.cumsum(self._kernels.kept_cells(form, query.lengths[taken], target.lengths[taken]))
                     taken = taken[: form.pairs * int(cupy.searchsorted(cells, most // self._kernels.cell_bytes, side="right"))]
@@ -155,6 +156,7 @@ class _Work:
                 except cupy.cuda.memory.OutOfMemoryError:
                     cupy.get_default_memory_pool().free_all_blocks()
                     most //= 2
+                    pairs_at_once = len(taken) // 2 // form.pairs * form.pairs
                     continue
                 if not len(taken):
                     taken = places[start : start + form.pairs]
@@ -197,7 +199,8 @@ class _Work:
         for rows, counts, pieces in self._operations:
             _gather(pieces, cupy.cumsum(counts, dtype=np.int64), counts, offsets[rows], operations)
         found = replace(found, cigar=operations.get(), cigar_offsets=offsets.get())
-        return found if by_host is None else _filled(found, left, by_host)
+        found = found if by_host is None else _filled(found, left, by_host)
+        return by_letters(found, self._query.spelled(), self._target.spelled())
 
     def _on_host(self, rows: Integers) -> Alignments:
         sides = [side.on_host(self._coding, place, rows) for place, side in enumerate((self._query, self._target))]

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from tidalign.kernels.letters.sequences import Sequences
 from tidalign.kernels.local.coding import Batch, Coded, Coding
+from tidalign.kernels.local.columns import Spelled
 from tidalign.kernels.runtime import compiler
 
 THREADS = 256
@@ -20,7 +21,7 @@ class Uploaded:
     """Hold, on the device, codes of all letters, where each sequence begins (int64, a multiple of four), its length (int32), and whether it has a code of four
     or more (bool).
 
-    batch, rows: what they were made of, and the place there of each (int64, on the device).
+    batch, rows: what they were made of, and the place there of each (int64, on the device). shared: as `Coding.shared` tells of the batch, on the host.
     """
 
     codes: Any
@@ -29,6 +30,7 @@ class Uploaded:
     others: Any
     batch: Batch
     rows: Any
+    shared: npt.NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -39,6 +41,13 @@ class Uploaded:
 
         rows = cupy.asarray(rows)
         return replace(self, starts=self.starts[rows], lengths=self.lengths[rows], others=self.others[rows], rows=self.rows[rows])
+
+    def spelled(self) -> Spelled | None:
+        """Give the letters on the host; None if they are packed."""
+        if not isinstance(self.batch, Sequences):
+            return None
+        rows = self.rows.get()
+        return Spelled(self.batch.letters, self.batch.offsets[rows], None if self.shared is None else self.shared[rows])
 
     def on_host(self, coding: Coding, place: int, rows: npt.NDArray[np.int64]) -> Coded:
         """Give the sequences at these places as `coding` has queries (place 0) or targets (1) on the host."""
@@ -66,7 +75,8 @@ def uploaded(batch: Batch, coding: Coding) -> Uploaded:
     if count:
         blocks = min(BLOCKS, -(-count // (THREADS // 32)))
         compiler.launch(compiler.kernel(SOURCE, entry, {}), blocks, THREADS, *given, count, starts, codes, others)
-    return Uploaded(codes, starts, short, others, batch, cupy.arange(count))
+    shared = coding.shared(batch) if isinstance(batch, Sequences) else None
+    return Uploaded(codes, starts, short, others, batch, cupy.arange(count), shared)
 
 
 def _sent(*arrays: npt.NDArray[Any]) -> list[Any]:

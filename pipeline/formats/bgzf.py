@@ -10,6 +10,8 @@ from typing import Any
 
 from isal import isal_zlib
 
+from tidalign.pipeline.files.decompress import BGZF_END
+
 BLOCK_BYTES = 65_280
 """Of what a block holds, as bgzip takes it: what cannot be compressed fits as well."""
 
@@ -17,9 +19,6 @@ LEVEL = 3
 """Choose the level of ISA-L, of 0 to 3. On x86-64 levels 1 and 2 hash a register that nobody set for the third position of a block (`.write_first_byte` of
 igzip_icf_body_h1_gr_bt.asm, to ISA-L 2.32 at least): it holds an address of the thread's stack, so that bytes differed from thread to thread. Level 0 makes BAM
 half as large again. 3 takes a tenth more CPU time of a whole export than 1, and makes files 1 to 3 % smaller."""
-
-END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
-"""The empty block that ends a file."""
 
 _HEADER = struct.Struct("<4BI2BH2B2H")
 _TRAILER = struct.Struct("<2I")
@@ -48,3 +47,8 @@ def block(data: Any) -> bytes:
     size = _HEADER.size + len(deflated) + _TRAILER.size
     head = _HEADER.pack(31, 139, 8, 4, 0, 0, 255, 6, 66, 67, 2, size - 1)
     return b"".join((head, deflated, _TRAILER.pack(isal_zlib.crc32(data), len(data))))
+
+
+def ended(rest: bytes) -> list[bytes]:
+    """Make the last blocks of a file: that of what filled none, and the empty one."""
+    return [block(rest), BGZF_END] if rest else [BGZF_END]

@@ -179,9 +179,9 @@ def write_text(request: Request[Any], sink: BinaryIO) -> int:
     whole, rest = _blocks(format, [last.rest.result()[1], format.footer.encode() if request.markend else b""])
     _write(request, sink, whole)
     if format.bgzf:
-        from tidalign.pipeline.formats.bgzf import END, block
+        from tidalign.pipeline.formats.bgzf import ended
 
-        _write(request, sink, [block(rest), END] if rest else [END])
+        _write(request, sink, ended(rest))
     return count
 
 

@@ -11,7 +11,6 @@ from tidalign.kernels.seed.index import SeedPattern
 from tidalign.pipeline.genome.input.scores import MOST_SCORE, ScoreFile
 
 MODES = ("exact", "independent")
-STRANDS = ("both", "plus", "minus")
 
 TRACEBACK_BYTES = 80 * 1024 * 1024
 """LASTZ's `--allocate:traceback`: one-byte cells a side may take before it is cut (exact mode)."""

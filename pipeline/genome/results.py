@@ -1,7 +1,6 @@
 """Gather the results of a genome run from its parts, in LASTZ's order."""
 
 import copy
-import os
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -41,7 +40,6 @@ class GenomeResults(RunResults[GenomeManifest]):
     layout = GENOMES
     manifest_type = GenomeManifest
     counted = "units"
-    threads = min(12, os.cpu_count() or 1)
     cigars = placed = True
 
     _job: int | None = None

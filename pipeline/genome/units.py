@@ -16,7 +16,6 @@ import pyarrow as pa
 
 from tidalign.kernels.gapped.alignments import Extensions
 from tidalign.pipeline.device import CPU, Device
-from tidalign.pipeline.genome import units as stages
 from tidalign.pipeline.genome.input.folders import read_all
 from tidalign.pipeline.genome.input.sequences import Queries
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
@@ -192,7 +191,7 @@ def forget(unit: Unit) -> None:
     """Remove what lay between the stages of a unit whose part is written."""
     for folder in FOLDERS:
         for path in Path(unit.directory, folder).glob(f"{unit.name}.*"):
-            # Somebody who works ahead may still be writing; `_finish` removes what comes of that.
+            # Somebody who works ahead may still be writing; `RunKind.leftovers` removes what comes of that.
             if path.suffix != ".tmp":
                 path.unlink(missing_ok=True)
 
@@ -230,4 +229,4 @@ def warm_up(parameters: GenomeParameters, device: Device = CPU) -> Any:
             extend_ahead(unit, anchors, Extensions.empty(), 0, lambda: False)
             one = (*places(anchors, 0, 1), np.zeros(min(1, len(anchors)), np.int64))
             walk_many(unit, unit.queries(1, LETTERS), one, range(1), lambda _: None, {})
-        return pa.concat_tables([GENOME_ALIGNMENTS.empty_table(), *stages.whole(unit, lambda: None, Due())[0]])
+        return pa.concat_tables([GENOME_ALIGNMENTS.empty_table(), *whole(unit, lambda: None, Due())[0]])

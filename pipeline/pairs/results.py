@@ -1,6 +1,5 @@
 """Gather the results of a run over pairs block by block: a row for each, in input order, with the letters of the input where a format wants them."""
 
-import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -39,7 +38,6 @@ class Results(RunResults[PairManifest]):
     layout = PAIRS
     manifest_type = PairManifest
     counted = "rows"
-    threads = min(12, os.cpu_count() or 1)
 
     @property
     def parameters(self) -> PairParameters | ScoreParameters:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -84,7 +84,7 @@ class ScoreParameters:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, values: dict[str, Any]) -> "ScoreParameters":
+    def from_json(cls, values: dict[str, Any]) -> Self:
         return cls(**values)
 
 

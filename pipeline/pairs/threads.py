@@ -1,6 +1,5 @@
 """Do the batches of pairs that are in memory by several threads of this process, in order: numba's kernels run side by side."""
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tidalign.pipeline.device import Device
+from tidalign.pipeline.device import Device, cores
 from tidalign.pipeline.pairs.models import is_whole
 from tidalign.pipeline.text import cuts
 
@@ -19,7 +18,7 @@ BATCHES_A_THREAD = 4
 def threads_of(threads: Any) -> int:
     """Read a number of threads; None: one for each core that this process may use."""
     if threads is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return cores()
     if not is_whole(threads) or threads < 1:
         raise ValueError(f"threads {threads!r}: expected a whole number from 1 on, or None for one each core")
     return int(threads)

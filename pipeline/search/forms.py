@@ -18,7 +18,7 @@ class Form:
     """A search on one device. CUDA is imported by its functions, when they are called.
 
     side: (letters, coding, 0 for queries or 1 for targets) -> sequences as the others take them, of which `at` gives those at some places.
-    search: as `kernels.local.best.search`. align: as `kernels.local.pairs.align_coded`.
+    search: as `kernels.search.best.search`. align: as `kernels.local.pairs.align_coded`.
     cells: of the queries that are searched at a time, about, by alphabet. queries: at most.
     """
 

@@ -1,17 +1,16 @@
 """Say what a search computes: scores, what of a pair is aligned, which strands, and how much of what is found is kept."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from tidalign.kernels.scoring.substitution import DNA, PROTEIN, Substitution
 from tidalign.pipeline.pairs.models import is_whole
 from tidalign.pipeline.pairs.scored import MAX_DROP, ScoreParameters
+from tidalign.pipeline.pairs.strands import STRANDS
 
 SCORINGS = {DNA: "match:2,mismatch:-3,gap:5,2", PROTEIN: "blosum62,gap:11,1"}
 """By alphabet, where none is given: those of blastn and blastp."""
 
 SPANS = ("local", "query", "target", "overlap", "global")
-STRANDS = ("plus", "both")
 MAX_HITS = 1_000_000
 
 
@@ -74,10 +73,3 @@ class SearchParameters(ScoreParameters):
             str(self.min_score),
             *(["--strand", "plus"] if self.alphabet == DNA and self.strand == "plus" else []),
         ]
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> "SearchParameters":
-        return cls(**values)

@@ -1,6 +1,5 @@
 """Gather the results of a search chunk by chunk of its queries: of each the best hits first."""
 
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
@@ -34,7 +33,6 @@ class SearchResults(RunResults[SearchManifest]):
     layout = SEARCH
     manifest_type = SearchManifest
     counted = "queries"
-    threads = min(12, os.cpu_count() or 1)
 
     @property
     def parameters(self) -> SearchParameters:

@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalign.pipeline import text
+from tidalign.pipeline.device import cores
 from tidalign.pipeline.errors import Damaged, ManifestMismatch, MissingInput
-from tidalign.pipeline.in_turn import Task
+from tidalign.pipeline.in_turn import WRITERS, Task
 from tidalign.pipeline.schema import STATUSES
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.files import open_table
@@ -38,7 +39,7 @@ P = TypeVar("P")
 
 
 class RunResults(Generic[M]):
-    """Give the rows of a finished run; a kind adds `layout`, `manifest_type`, `counted`, `threads`, `parameters`, `cigars`, `placed`, `_readers` and `export`.
+    """Give the rows of a finished run; a kind adds `layout`, `manifest_type`, `counted`, `parameters`, `cigars`, `placed`, `_readers` and `export`.
 
     Only one piece of the rows is held in memory at a time. Raises MissingInput when `path` holds no run of this kind or, on reading, when it is not finished
     or has lost a part; ManifestMismatch when it was made with another layout, and Damaged, which is one, where a file is not what was written.
@@ -48,13 +49,16 @@ class RunResults(Generic[M]):
     manifest_type: type[M]
     counted: str
     """What a chunk is counted in."""
-    threads: int
-    """How many pieces are turned into text at a time, at most."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).absolute()  # the process may go elsewhere, or the results to another one
         rundir.require(str(path), self.layout)
         self._manifest = rundir.read_manifest(str(path), self.manifest_type)
+
+    @cached_property
+    def threads(self) -> int:
+        """Say how many pieces are turned into text at a time, at most."""
+        return min(WRITERS, cores())
 
     def __repr__(self) -> str:
         """Describe the results in a line."""

@@ -205,7 +205,7 @@ def test_letters_in_any_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     reads = "".join(f"@q{number}\n{query}\n+\n{quality[number]}\n" for number, (query, _) in enumerate(pairs)).encode()
     (tmp_path / "t").write_text("".join(f">t{number}\n{target}\n" for number, (_, target) in enumerate(pairs)))
     if kind == "bgzip":
-        reads = b"".join(bgzf.block(reads[start : start + 500]) for start in range(0, len(reads), 500)) + bgzf.END
+        reads = b"".join(bgzf.block(reads[start : start + 500]) for start in range(0, len(reads), 500)) + b"".join(bgzf.ended(b""))
     (tmp_path / "q").write_bytes(gzip.compress(reads) if kind == "gzip" else reads)
     if kind == "seq":
         (tmp_path / "q").write_text("".join(f">{query}\n<{target}\n" for query, target in pairs))

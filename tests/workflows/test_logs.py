@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tidalign.cluster import task
+from tidalign.pipeline.in_turn import WRITERS
 from tidalign.pipeline.pairs.results import Results
 from tidalign.workflows import progress
 from tidalign.workflows.run.pairs import run
@@ -103,11 +104,12 @@ def test_a_log_has_each_line_once_however_much_is_shown(command: Command, inputs
 
 def test_threads_bound_exports(command: Command, inputs: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     used, known = [], Results.export
-    monkeypatch.setattr(Results, "threads", 12)
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: set(range(16)), raising=False)
     monkeypatch.setattr(Results, "export", lambda self, *words, **options: used.append(self.threads) or known(self, *words, **options))
     assert command("pairs", *inputs, "-o", tmp_path / "run", "--device", "cpu").returncode == 0
-    assert command("export", tmp_path / "run", "-o", tmp_path / "out.sam", "--threads", "1").returncode == 0
-    assert used == [1]
+    for option in ((), ("--threads", "1")):
+        assert command("export", tmp_path / "run", "-o", tmp_path / f"{len(option)}.sam", *option).returncode == 0
+    assert used == [WRITERS, 1]
 
 
 def test_threads_bound_cores(command: Command, inputs: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

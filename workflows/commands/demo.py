@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow.compute as pc
 
-from tidalign.cluster.task import cores
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.pairs.results import Results
 from tidalign.workflows.answer import answer
@@ -38,7 +37,6 @@ def command(args: argparse.Namespace) -> Exit:
         )
     finally:
         progress.close()
-    results.threads = min(results.threads, cores())
     results.export(folder / "alignments.sam")
     results.export(folder / "alignments.tsv")
     answer(summary(results))
@@ -48,7 +46,6 @@ def command(args: argparse.Namespace) -> Exit:
         )
     finally:
         progress.close()
-    genomes.threads = min(genomes.threads, cores())
     genomes.export(folder / "flies.maf")
     answer(summary_of_genomes(genomes))
     answer(

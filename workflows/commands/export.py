@@ -4,7 +4,6 @@ import argparse
 from importlib import import_module
 from typing import Any
 
-from tidalign.cluster.task import cores
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.store import rundir
@@ -28,7 +27,6 @@ def command(args: argparse.Namespace) -> Exit:
     wanted = options(args, kind)
     module, name = RESULTS[kind]
     results = getattr(import_module(module), name)(args.run)
-    results.threads = min(results.threads, cores())
     if args.pair is not None:
         wanted["job"] = results.pair(args.pair)
     rows = results.export(args.output, notice=say, **wanted)

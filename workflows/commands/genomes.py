@@ -23,7 +23,7 @@ from tidalign.workflows import running
 from tidalign.workflows.commands.genome import Value, align, alignments, check_format, is_partial, kept_stages, run_as_asked
 from tidalign.workflows.options import keywords
 from tidalign.workflows.options.genome import with_actions
-from tidalign.workflows.options.given import check, parameters
+from tidalign.workflows.options.given import check, check_many, parameters
 from tidalign.workflows.options.nearest import check_flags
 from tidalign.workflows.run.devices import Resources
 from tidalign.workflows.run.tracker import OnProgress
@@ -74,6 +74,7 @@ def align_many_genomes(
     check_flags(new=new, insecure=insecure, all_vs_all=all_vs_all)
     given = keywords.read(options, others=align_many_genomes.__kwdefaults__ or ())
     check(given)
+    check_many(given, all_vs_all=all_vs_all)
     resources, kept = Resources(workers, scheduler_of(scheduler), device, gpus, insecure, cpu_workers, scratch), kept_stages(keep)
     segments = given.get("segments")
     if isinstance(jobs, str | Path):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidalign.cluster.gpus import HIRE_SECONDS
+from tidalign.pipeline.in_turn import WRITERS
 from tidalign.workflows.estimate.rates import Rates, is_stored
 
 PROCESS = 240e6
@@ -13,9 +14,6 @@ PROCESS = 240e6
 
 EXPORTED = 150e6
 """Bytes of text that a core makes and writes in a second."""
-
-WRITERS = 12
-"""Threads that write a file, at most (`threads` of results)."""
 
 GPU_WORKERS = 2.0
 """Seconds until workers with GPUs are there, while the input is read."""

@@ -11,7 +11,7 @@ from tidalign.pipeline.formats import table
 from tidalign.pipeline.genome.input.actions import Specifier
 from tidalign.workflows.options.command_line import add_options
 from tidalign.workflows.options.common import add_device, add_new, add_shard, add_workers, check_shard, chosen, is_stream, named
-from tidalign.workflows.options.given import check
+from tidalign.workflows.options.given import check, check_many
 from tidalign.workflows.options.lastz import OPTIONS, OUTPUT, SEEDS
 
 _ALL_VS_ALL = (
@@ -102,8 +102,6 @@ def check_genome(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
     if args.module == "index":
         return
     if args.module == "genomes":
-        if args.options.get("with_itself"):
-            error("--self is for `tidalign genome`: name a file as target and query, or use --all-vs-all")
         _check_genomes(args, error)
         return
     with_itself = bool(args.options.get("with_itself"))
@@ -131,8 +129,10 @@ def check_genome(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
 def _check_genomes(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
     if len(args.inputs) > (2 if args.all_vs_all else 1):
         error("--all-vs-all takes one file or two, TARGETS and QUERIES" if args.all_vs_all else "expected one table of jobs; two files need --all-vs-all")
-    if args.all_vs_all and args.options.get("masking"):
-        error("--masking counts the alignments of all queries of a file: --all-vs-all has pairs of sequences, each by itself; leave one of the two out")
+    try:
+        check_many(args.options, all_vs_all=args.all_vs_all)
+    except ValueError as problem:
+        error(str(problem))
     if args.output == "-":
         error("-o takes a folder; `tidalign export DIR/run -o - --format maf` writes to standard output")
     args.format = named(args, table.GENOME, args.format or "maf", error)

@@ -15,6 +15,16 @@ def check(given: Given) -> None:
     _derived(given, ScoreFile() if "scores" in given else None)
 
 
+def check_many(given: Given, *, all_vs_all: bool) -> None:
+    """Raise ValueError for options that are for one pair of genomes alone, or for pairs of files."""
+    if given.get("with_itself"):
+        raise ValueError("--self is for one genome: name a file as target and query, or use --all-vs-all")
+    if all_vs_all and given.get("masking"):
+        raise ValueError(
+            "--masking counts the alignments of all queries of a file: --all-vs-all has pairs of sequences, each by itself; leave one of the two out"
+        )
+
+
 def parameters(given: Given) -> GenomeParameters:
     """Derive the parameters that options mean. Reads `scores`: raises InputError, MissingInput; and ValueError as `check` does."""
     if "scores" not in given:

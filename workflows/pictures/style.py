@@ -7,8 +7,6 @@ import numpy as np
 from tidalign.pipeline.genome.dots.dotplot import REVERSED, Axis, DotPlot
 from tidalign.pipeline.genome.dots.segments import Places
 
-COLORINGS = ("identity", "strand")
-
 FORWARD, REVERSE = "#0072B2", "#D55E00"
 """Okabe and Ito's blue and vermilion, which nobody mistakes for each other."""
 

@@ -1,10 +1,15 @@
-"""Hand the GPU of this process over to a worker: memory that is kept here for later is then the worker's."""
+"""Hand the GPU of this process over to a worker: memory that is kept here for later is then the worker's; or a worker whose GPU is lost over to a new one."""
 
+import multiprocessing
+import os
 import sys
 import threading
 from contextlib import suppress
 
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
+
+GPU_LOST = 87
+"""Exit status of a worker that gives way to a new one."""
 
 _over = threading.Event()
 
@@ -27,3 +32,9 @@ def give_back() -> None:
     if _over.is_set() and cupy and not GPU_OF_PROCESS.lost:
         with suppress(Exception):  # it may be lost meanwhile
             cupy.get_default_memory_pool().free_all_blocks()
+
+
+def give_way() -> None:
+    """End this process, if it is a worker, once its GPU has failed: no call of CUDA works in it any more, and a new worker takes its place."""
+    if multiprocessing.parent_process() is not None:
+        os._exit(GPU_LOST)

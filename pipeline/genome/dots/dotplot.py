@@ -65,13 +65,8 @@ class DotPlot:
         return float((reached[1:] - np.maximum(spans[:, 0], reached[:-1])).clip(0).sum() / max(1, high - low))
 
 
-def dot_plot(results: GenomeResults, job: int | None = None) -> DotPlot:
-    """Lay out a run, or one of its pairs of genomes. InputError where it has several pairs of files and none is named."""
-    return laid_out(segments_of(results, job))
-
-
 def segments_of(results: GenomeResults, job: int | None = None) -> Segments:
-    """Read the alignments of a run, or of one of its pairs of genomes. Raises what `dot_plot` does."""
+    """Read the alignments of a run, or of one of its pairs of genomes. InputError where it has several pairs of files and none is named."""
     target, query = results.genomes(job)
     if not len(target) or not len(query):
         raise MissingInput(f"{results.path}: no sequences to draw")

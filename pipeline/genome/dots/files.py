@@ -10,6 +10,7 @@ from typing import IO
 import numpy as np
 
 from tidalign.pipeline.errors import InputError, MissingInput
+from tidalign.pipeline.files.decompress import GZIP_MAGIC
 from tidalign.pipeline.genome.dots.segments import Segments, Side
 
 SUFFIXES = (".paf", ".maf", ".chain")
@@ -23,12 +24,17 @@ Row = tuple[str, int, int, int, str, int, int, int, bool, float, int]
 
 def is_file(path: str) -> bool:
     """Tell whether a path names a file of alignments, by its ending, .gz behind it or not."""
-    return path.removesuffix(".gz").lower().endswith(SUFFIXES)
+    return _suffix(path) in SUFFIXES
+
+
+def _suffix(path: str) -> str:
+    """Give the ending of a path in lower case, without .gz behind it."""
+    return Path(path.lower().removesuffix(".gz")).suffix
 
 
 def read_segments(path: str) -> Segments:
     """Read a file of alignments; sequences are in the order in which they come up. MissingInput without the file, InputError for a line that is none."""
-    read = {".paf": _paf, ".maf": _maf, ".chain": _chain}[Path(path.removesuffix(".gz")).suffix.lower()]
+    read = {".paf": _paf, ".maf": _maf, ".chain": _chain}[_suffix(path)]
     sides: list[dict[str, tuple[int, int]]] = [{}, {}]
     columns = [array("q") for _ in range(8)]
     identity = array("d")
@@ -70,7 +76,7 @@ def read_segments(path: str) -> Segments:
 
 def _zipped(path: str) -> bool:
     with Path(path).open("rb") as file:
-        return file.read(2) == b"\x1f\x8b"
+        return file.read(2) == GZIP_MAGIC
 
 
 def _numbered(path: str, lines: IO[str], read: Callable[["_Counted"], Iterator[Row]]) -> Iterator[tuple[int, Row]]:
@@ -80,7 +86,7 @@ def _numbered(path: str, lines: IO[str], read: Callable[["_Counted"], Iterator[R
         for row in read(counted):
             yield counted.line, row
     except (ValueError, IndexError, OverflowError) as error:
-        kind = Path(path.removesuffix(".gz")).suffix[1:].upper()
+        kind = _suffix(path)[1:].upper()
         raise InputError(path, f"a line of {kind}", f"{counted.text.strip()[:40]!r} in line {counted.line}", "write the file again") from error
 
 
@@ -104,11 +110,14 @@ def _paf(lines: _Counted) -> Iterator[Row]:
         words = line.rstrip("\n").split("\t")
         if words[5] == "*":  # a pair without a place, as `tidalign pairs` writes what is rejected
             continue
+        places = *map(int, words[6:9]), *map(int, words[1:4])
         matches, columns = int(words[9]), int(words[10])
+        if 0 <= places[1] == places[2] or 0 <= places[4] == places[5]:  # of a side without letters
+            continue
         tags = {word[:5]: word[5:] for word in words[12:]}
         like = 1.0 - float(tags["de:f:"]) if "de:f:" in tags else matches / columns if columns else np.nan
         score = int(float(tags.get("AS:i:", matches)))
-        yield (words[5], *map(int, words[6:9]), words[0], *map(int, words[1:4]), words[4] != "-", like, score)  # type: ignore[misc]
+        yield (words[5], *places[:3], words[0], *places[3:], words[4] != "-", like, score)  # type: ignore[misc]
 
 
 def _maf(lines: _Counted) -> Iterator[Row]:

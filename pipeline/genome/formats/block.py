@@ -229,7 +229,6 @@ def spelled(operations: Operations, *, ones: bool = True, lower: bool = False, a
     """Write CIGARs as text: without the 1 of single letters unless `ones`, in lower case, or (`apart`) as ` M 12 I 3`."""
     count = len(operations.letters)
     letters = operations.letters | np.uint8(32) if lower else operations.letters
-    letters = np.where(operations.letters == ord("="), operations.letters, letters)
     column = text_column(np.ascontiguousarray(letters), np.arange(count + 1))
     lengths = strings(pa.array(operations.lengths))
     if apart:

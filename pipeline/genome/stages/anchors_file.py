@@ -130,7 +130,7 @@ def in_tables(pieces: Iterable[pa.Table], schema: pa.Schema, rows: int | None = 
 
 
 def in_lastz_order(pieces: Iterable[pa.Table], folder: str, rows: int = RUN, stride: int = STRIDE) -> Iterator[pa.Table]:
-    """Sort the rows of tables (ANCHORS) into LASTZ's order, `kernels.anchors.lastz_order`, in tables of about `rows`.
+    """Sort the rows of tables (ANCHORS) into LASTZ's order, `kernels.anchors.points.lastz_order`, in tables of about `rows`.
 
     More than `rows` of them are sorted so many at a time and lie in a nameless file of `folder` until all have come: a merge sort with cuts from regular
     samples (Shi, Schaeffer 1992, Parallel sorting by regular sampling). At most rows + stride * (number of runs) are in memory, whatever the order they

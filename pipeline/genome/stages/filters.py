@@ -25,9 +25,6 @@ _COUNTS = {"nmatch": "matches", "nmismatch": "mismatches", "ngap": "gap_openings
 MATCHES_OF_QUERY = "nmatch%"
 """Matches as a percentage of the query sequence's length."""
 
-NAMES = (*_SHARES, *_COUNTS, MATCHES_OF_QUERY)
-"""What `GenomeParameters.filters` may name: the first three and the last are in percent, the others are counts."""
-
 
 def asked(parameters: GenomeParameters) -> tuple[Filter, ...]:
     """List the filters that LASTZ applies, all if there is gapped extension of what was collected before.

@@ -54,7 +54,7 @@ def ready(parameters: GenomeParameters, costs: Costs) -> None:
 
 
 class GpuWords:
-    """Holds a target's words in memory of the GPU (`forms.Words`). A tile's arrays are the caller's to keep."""
+    """Holds a target's words in memory of the GPU (`unit.Words`). A tile's arrays are the caller's to keep."""
 
     def __init__(self, index: "DeviceIndex") -> None:
         self._index, self.target, self.pattern = index, index.target, index.pattern
@@ -153,7 +153,7 @@ def _words(directory: str, run: str, side: int, sequence: int | None) -> GpuWord
 
 
 class Extender:
-    """Extends anchors of a unit ahead of its walk (`forms.Extender`)."""
+    """Extends anchors of a unit ahead of its walk (`unit.FreeExtender`)."""
 
     def __init__(self, unit: Strands) -> None:
         self._kernels = _extender(unit)

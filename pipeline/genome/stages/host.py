@@ -33,7 +33,7 @@ Target = tuple[str, str, int, int | None]
 
 
 class HostWords:
-    """Holds a target's words in memory of the host (`forms.Words`)."""
+    """Holds a target's words in memory of the host (`unit.Words`)."""
 
     def __init__(self, index: WordIndex) -> None:
         self.index, self.target, self.pattern = index, index.target, index.pattern

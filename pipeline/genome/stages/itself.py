@@ -50,7 +50,7 @@ class Square:
 
 
 class SelfWords(HostWords):
-    """Holds the words of a genome that is aligned with itself (`forms.Words`). mirrors: whether segments come with their mirror images."""
+    """Holds the words of a genome that is aligned with itself (`unit.Words`). mirrors: whether segments come with their mirror images."""
 
     def __init__(self, words: HostWords, square: Square, *, mirrors: bool) -> None:
         super().__init__(words.index)
@@ -91,7 +91,7 @@ def mirrored(found: Extensions, square: Square, costs: Costs, sides: tuple[Codes
     """
     if not square.minus:
         swapped = replace(
-            *(found,),
+            found,
             target_start=found.query_start + square.shift,
             target_end=found.query_end + square.shift,
             query_start=found.target_start - square.shift,

@@ -62,7 +62,7 @@ class MaskedTarget:
 
 
 class MaskedWords(HostWords):
-    """Holds a target's words less those with a masked letter (`forms.Words`). covered: bool[n], where windows with such begin."""
+    """Holds a target's words less those with a masked letter (`unit.Words`). covered: bool[n], where windows with such begin."""
 
     def __init__(self, index: WordIndex, target: Codes, covered: npt.NDArray[np.bool_]) -> None:
         super().__init__(index)

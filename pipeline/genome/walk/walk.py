@@ -47,7 +47,7 @@ def ahead_path(unit: Unit, start: int, stop: int) -> str:
     return f"{unit.directory}/stages/{unit.name}.{start}-{stop}.ahead.parquet"
 
 
-def speculate(unit: Unit, start: int, stop: int) -> int:
+def extend_range_ahead(unit: Unit, start: int, stop: int) -> int:
     """Extend some anchors ahead of the unit's walk; returns how many. Nothing where the walk is over, or this was done."""
     if count_anchors(unit.directory, unit.job_number, unit.number, unit.run) is None or Path(ahead_path(unit, start, stop)).exists():
         return 0

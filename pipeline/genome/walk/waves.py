@@ -96,7 +96,7 @@ def _waves(
         made = extender(unit)
         while at < len(anchors):
             stop = min(at + size, len(anchors))
-            wave = speculate(made, paths, *places(anchors, at, stop), over, threads)
+            wave = extend_wave(made, paths, *places(anchors, at, stop), over, threads)
             unit.counts["extended by the host for the GPU"] = made.taken_by_host
             yield stop, wave
             at, size = stop, min(2 * size, LARGEST_WAVE)
@@ -107,7 +107,7 @@ def _waves(
             yield at, None
 
 
-def speculate(extender: FreeExtender, paths: Paths, t: Integers, q: Integers, over: Event, threads: ThreadPoolExecutor) -> Speculated:
+def extend_wave(extender: FreeExtender, paths: Paths, t: Integers, q: Integers, over: Event, threads: ThreadPoolExecutor) -> Speculated:
     """Extend a range of anchors; those that seem to lie on `paths`, or on better ones of their own, are not, nor is any once this is `over`.
 
     threads: tell which do. What is found is added to `paths`.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tidalign.pipeline.formats.bgzf import BLOCK_BYTES, END, block, cut
+from tidalign.pipeline.formats.bgzf import BLOCK_BYTES, block, cut, ended
 
 Numbers = npt.NDArray[np.int64]
 
@@ -89,7 +89,7 @@ class BinIndex:
         if self.suffix == ".bai":
             return b"".join(self._written(blocks))
         whole, rest = cut(self._written(blocks))
-        return b"".join(map(block, [*whole, rest] if rest else whole)) + END
+        return b"".join([*map(block, whole), *ended(rest)])
 
     def _written(self, blocks: Numbers) -> Iterator[bytes]:
         self._join()
@@ -128,7 +128,8 @@ class BinIndex:
         # Before a contig's first record there is none: there its first one counts.
         before += known[before] < np.repeat(begin, np.diff(self._windows))
         windows = _virtual(self._first[known[np.minimum(before, len(known) - 1)]], blocks).astype("<u8")
-        last = known[np.searchsorted(known, self._windows[1:]) - 1]
+        at = np.searchsorted(known, self._windows[1:]) - 1
+        last = np.where(at < 0, -1, known[at])
         return begin.tolist(), windows, np.maximum(last + 1 - begin, 0).tolist()
 
     def _least(self, number: int, windows: Any) -> int:

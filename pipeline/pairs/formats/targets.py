@@ -54,7 +54,7 @@ class References:
     ordinals: Numbers
 
     def __len__(self) -> int:
-        return int(sum(len(names) for names, _ in self.batches()))
+        return len(self._sorted[2])
 
     def batches(self) -> Iterator[tuple[Any, Numbers]]:
         """Give names and lengths, in the order of the header; a target without a letter is not there, as LN is at least 1 and nothing can be placed on it."""

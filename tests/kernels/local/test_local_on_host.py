@@ -38,7 +38,7 @@ def alike(lengths: list[int], alphabet: str) -> tuple[Sequences, Sequences]:
 
 @pytest.mark.parametrize("span", ["local", "overlap", "global"])
 @pytest.mark.parametrize(
-    ("text", "alphabet"), [("match:2,mismatch:-4,gap:4,2", "ACGT"), ("match:2,mismatch:-4,gap:4,2,24,1", "ACGT"), ("blosum62", "ARNDCQEGHILKMFPSTWYVX")]
+    ("text", "alphabet"), [("match:2,mismatch:-4,gap:4,2", "ACGT"), ("match:2,mismatch:-4,gap:4,2,24,1", "ACGT"), ("blosum62", "ARNDCQEGHILKMFPSTWYVXUOJ")]
 )
 def test_host_rows(text: str, alphabet: str, span: str) -> None:
     """Pairs of a team, of several strips, and of a gang."""
@@ -46,6 +46,27 @@ def test_host_rows(text: str, alphabet: str, span: str) -> None:
     sides = alike([0, 20, 150, 700, 1600], alphabet)
     found = pairs_device.align(*sides, scoring, span=span)
     assert found.by_host == 0 and aligned(found) == aligned(pairs.align(*sides, scoring, span=span))
+
+
+@pytest.mark.parametrize(("fit", "by_host"), [(2, 0), (0, 5)])
+def test_short_of_memory(monkeypatch: pytest.MonkeyPatch, fit: int, by_host: int) -> None:
+    """Scores alone of as many pairs at a time as fit, and by the host of what does not fit alone."""
+    import cupy
+
+    sides, scoring = alike([20, 20, 20, 21, 21], "ACGT"), Substitution.parse("match:2,mismatch:-4,gap:4,2")
+    score = launches.Kernels.score
+
+    def scarce(self: launches.Kernels, form: forms.Form, query: Any, *rest: Any) -> Any:
+        if len(query) > fit:
+            raise cupy.cuda.memory.OutOfMemoryError
+        return score(self, form, query, *rest)
+
+    monkeypatch.setattr(launches.Kernels, "score", scarce)
+    monkeypatch.setattr(forms.Form, "pairs", 1)
+    found = pairs_device.align(*sides, scoring, report="score")
+    expected = pairs.align(*sides, scoring, report="score")
+    assert found.score is not None and expected.score is not None
+    assert found.score.tolist() == expected.score.tolist() and found.by_host == by_host
 
 
 @pytest.mark.parametrize("low", [False, True])

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from tidalign.pipeline.errors import MissingInput
-from tidalign.pipeline.genome.dots.dotplot import DotPlot, dot_plot
+from tidalign.pipeline.genome.dots.dotplot import DotPlot, laid_out, segments_of
 from tidalign.pipeline.genome.input.read import read_genome
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.input.sides import only
@@ -34,7 +34,7 @@ class Results:
 
 
 def drawn(*given: Any, job: int | None = None) -> DotPlot:
-    return dot_plot(Results(*given), job)  # type: ignore[arg-type]
+    return laid_out(segments_of(Results(*given), job))  # type: ignore[arg-type]
 
 
 def side(folder: Path, role: str, actions: str = "") -> Genome:

@@ -42,8 +42,13 @@ def test_paf_of_any_tool(tmp_path: Path) -> None:
 
 
 def test_pairs_of_a_paf_without_a_place_are_passed_over(tmp_path: Path) -> None:
-    (tmp_path / "x.paf").write_text("q\t9\t0\t0\t*\t*\t0\t0\t0\t0\t0\t255\nq\t9\t0\t9\t+\tt\t9\t0\t9\t9\t9\t60\n")
-    assert read_segments(str(tmp_path / "x.paf")).target.names == ["t"]
+    """A pair that is rejected, and one whose query has no letters."""
+    empty = "e\t0\t0\t0\t+\tu\t4\t0\t4\t0\t4\t255\n"
+    (tmp_path / "X.PAF").write_text("q\t9\t0\t0\t*\t*\t0\t0\t0\t0\t0\t255\n" + empty + "q\t9\t0\t9\t+\tt\t9\t0\t9\t9\t9\t60\n")
+    assert read_segments(str(tmp_path / "X.PAF")).target.names == ["t"]
+    with gzip.open(tmp_path / "X.PAF.GZ", "wb") as file:
+        file.write((tmp_path / "X.PAF").read_bytes())
+    assert is_file("X.PAF.GZ") and read_segments(str(tmp_path / "X.PAF.GZ")).target.names == ["t"]
 
 
 def test_maf_of_any_tool(tmp_path: Path) -> None:

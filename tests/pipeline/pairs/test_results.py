@@ -101,7 +101,7 @@ class SearchManifest(rundir.Manifest):
 
 
 class SearchResults(RunResults[SearchManifest]):
-    layout, manifest_type, counted, threads, cigars, placed = SEARCH, SearchManifest, "queries", 2, True, True
+    layout, manifest_type, counted, cigars, placed = SEARCH, SearchManifest, "queries", True, True
     parameters: dict[str, Any] = {}
 
     def _readers(self, columns: list[str]) -> Iterator[Reader]:

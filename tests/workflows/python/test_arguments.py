@@ -46,6 +46,14 @@ def test_flags_of_many_genomes(files: Path, flag: str) -> None:
     assert not Path("run").exists()
 
 
+def test_options_of_one_pair_are_refused_of_many(files: Path) -> None:
+    with pytest.raises(ValueError, match="--self is for one genome"):
+        tidalign.align_many_genomes([("q.fa", "t.fa")], out="run", workers=0, **{"self": True})
+    with pytest.raises(ValueError, match="--masking counts the alignments of all queries"):
+        tidalign.align_many_genomes("q.fa", out="run", workers=0, all_vs_all=True, masking=1)
+    assert not Path("run").exists()
+
+
 def test_results_are_found_from_anywhere(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     results = tidalign.align_pairs("q.fa", "t.fa", out="run", workers=0)
     monkeypatch.chdir("/")

@@ -23,8 +23,8 @@ from tidalign.pipeline.genome.stages.guards import Due, Heartbeat, RowsAndShortf
 from tidalign.pipeline.genome.stages.independent import extend_in_parts
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.walk import walk
-from tidalign.pipeline.genome.walk import walk as speculation
 from tidalign.pipeline.store import claims, parts
+from tidalign.workflows.run import handover
 
 Counts = dict[str, Any]
 
@@ -61,11 +61,10 @@ def perform(directory: str, run: str, tile: Tile, device: DeviceName = CPU.name)
         with logged(f"{directory}/logs", tile.key), _claimed(tile, on) as beat:
             counts = _STAGES[tile.stage](directory, run, tile, beat, on)
     except KernelError:
-        # No call of CUDA works in this process any more. A worker gives way to a new one; only the tile that was on the GPU is to blame.
         if multiprocessing.parent_process() is not None:
-            for other in _claims:
+            for other in _claims:  # only the tile that was on the GPU is to blame
                 claims.remove(other)
-            os._exit(86)
+        handover.give_way()
         raise
     if on.takes_gpu:
         gpu = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0]
@@ -160,10 +159,10 @@ def _write_whole(unit: Unit, done: Callable[[], RowsAndShortfalls]) -> None:
     stages.forget(unit)
 
 
-def speculate(directory: str, run: str, job: int, unit: int, start: int, stop: int) -> int:
+def extend_range_ahead(directory: str, run: str, job: int, unit: int, start: int, stop: int) -> int:
     """Extend anchors [start, stop) of a unit ahead of its walk; returns how many seemed worth it."""
     try:
-        return speculation.speculate(Unit(directory, job, unit), start, stop)
+        return walk.extend_range_ahead(Unit(directory, job, unit), start, stop)
     except FileNotFoundError:
         return 0  # the walk is over, and its files are gone
 

@@ -15,7 +15,7 @@ from tidalign.pipeline.store import parts
 from tidalign.pipeline.store.parts import gaps
 from tidalign.workflows.run.genome import slots
 from tidalign.workflows.run.genome.isolate import DIVISIBLE, isolate_tile
-from tidalign.workflows.run.genome.tasks import perform, speculate
+from tidalign.workflows.run.genome.tasks import extend_range_ahead, perform
 from tidalign.workflows.run.shard import Shard
 from tidalign.workflows.run.tracker import OnProgress, Tracker
 
@@ -220,7 +220,7 @@ class Tiles(Tracker[Tile]):
                 walks.remove((tile, far))
                 continue
             self._stretches[unit] = (begin, start, end)
-            task = Task(f"ahead-{tile.chunk}.{start}-{given}", speculate, (self.directory, self.run, *unit, start, given))
+            task = Task(f"ahead-{tile.chunk}.{start}-{given}", extend_range_ahead, (self.directory, self.run, *unit, start, given))
             self._ahead[task] = unit
             tasks.append(task)
             free -= 1

@@ -3,8 +3,6 @@
 Reading, aligning and writing overlap: rows that come next are read while a batch is aligned, and what was aligned before becomes text and files.
 """
 
-import multiprocessing
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -61,9 +59,7 @@ def align_ranges(directory: str, run: str, parameters: dict[str, Any], ranges: S
                 pipeline.align(todo)
             by_host = pipeline.by_host
         except KernelError:
-            # No call of CUDA works in this process any more. A worker gives way to a new one; the claims stay.
-            if multiprocessing.parent_process() is not None:
-                os._exit(86)
+            handover.give_way()  # the claims stay
             raise
         finally:
             if DEVICES[device].takes_gpu:

@@ -3,8 +3,6 @@
 The run directory says everything else.
 """
 
-import multiprocessing
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,6 +26,7 @@ from tidalign.pipeline.search.statistics import DatabaseSize
 from tidalign.pipeline.store import claims
 from tidalign.pipeline.store.parts import part_path, read_part, write_part
 from tidalign.pipeline.text import TABLE_BYTES, cuts, in_batches
+from tidalign.workflows.run import handover
 from tidalign.workflows.run.child import try_in_child
 from tidalign.workflows.run.isolate import isolate
 
@@ -110,9 +109,7 @@ def _found(rows: Any, database: LoadedSlice, manifest: SearchManifest, claimed: 
         inject(partial(map, str, rows["ordinal"].to_pylist()))
         return search(rows, database, manifest.parameters, device.turn)
     except KernelError:
-        # No call of CUDA works in this process any more. A worker gives way to a new one; the claim stays.
-        if multiprocessing.parent_process() is not None:
-            os._exit(86)
+        handover.give_way()  # the claim stays
         raise
     except MemoryError:
         raise  # the claim stays: these queries are to blame

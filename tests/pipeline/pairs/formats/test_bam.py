@@ -103,7 +103,7 @@ def test_blocks(size: int, letters: int) -> None:
         edges = [0, *places, size]
         whole, rest = bgzf.cut(data[start:stop] for start, stop in zip(edges, edges[1:], strict=False))
         assert all(len(block) == bgzf.BLOCK_BYTES for block in whole) and len(rest) < bgzf.BLOCK_BYTES
-        written = b"".join(map(bgzf.block, [*whole, rest] if rest else whole)) + bgzf.END
+        written = b"".join([*map(bgzf.block, whole), *bgzf.ended(rest)])
         assert b"".join(bam_reader.blocks(written)) == data == gzip.decompress(written)
 
 

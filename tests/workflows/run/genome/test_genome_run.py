@@ -31,7 +31,6 @@ from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.genome.stages import anchoring, anchors_file
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.walk import walk
-from tidalign.pipeline.genome.walk import walk as speculation
 from tidalign.pipeline.schema import ANCHORS
 from tidalign.pipeline.store import claims
 from tidalign.workflows.commands.demo import DATA
@@ -262,17 +261,17 @@ def test_what_is_extended_ahead_changes_nothing(tmp_path: Path, flies: Any, monk
     unit = Unit(run, 0, 1)
     count = anchoring.write_anchors(unit, lambda _: None)
     whole = gathered(walk.walk(unit, anchoring.read_anchors(unit), lambda _: None, checkpoint=False))
-    monkeypatch.setattr(speculation, "ANSWER_SECONDS", 0.0)
-    ahead = [speculation.speculate(unit, start, min(start + 7, count)) for start in range(3, count, 14)]
+    monkeypatch.setattr(walk, "ANSWER_SECONDS", 0.0)
+    ahead = [walk.extend_range_ahead(unit, start, min(start + 7, count)) for start in range(3, count, 14)]
     assert 0 < sum(ahead) < count  # some were left to the walk
-    assert speculation.speculate(unit, 3, 10) == 0  # done already
+    assert walk.extend_range_ahead(unit, 3, 10) == 0  # done already
     walks = []
     begin = walk.gapped.commit
     monkeypatch.setattr(walk.gapped, "commit", lambda unit: walks.append(begin(unit)) or walks[-1])
     assert gathered(walk.walk(unit, anchoring.read_anchors(unit), lambda _: None, checkpoint=True, shared=True)) == whole
     assert walks[0].stood > 0
     stages.forget(unit)
-    assert speculation.speculate(unit, 3, 10) == 0  # the walk is over
+    assert walk.extend_range_ahead(unit, 3, 10) == 0  # the walk is over
 
 
 @pytest.mark.parametrize("workers", [3, 0])
