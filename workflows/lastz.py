@@ -15,6 +15,9 @@ from tidalign.workflows.serve import client
 OPTION = re.compile(r"-|[A-Za-z]=")
 """What an option begins with; anything else is a file."""
 
+VERSION = "lastz (version 1.04.22 released 20220807), whose output tidalign-lastz {version} gives\n"
+"""Begins as LASTZ's own line, which scripts look the number up in."""
+
 USAGE = """\
 tidalign-lastz {version}: as LASTZ 1.04.22
 usage: tidalign-lastz target [query] [options]
@@ -52,16 +55,18 @@ def _included(words: list[str]) -> list[str]:
 
 
 def _read_too(output: str, words: list[str]) -> str | None:
-    """Find the word that names a file which is the output, too, or the file of a sequence in it (`genome.2bit/chr1`)."""
+    """Find the word that names a file which is the output, too: alone, in its actions (`[subset=FILE]`), or the file of a sequence (`genome.2bit/chr1`)."""
     for word in words:
-        path = (word.partition("=")[2] if OPTION.match(word) else word).partition("[")[0]
-        for each in (path, path.rpartition("/")[0]):
-            try:
-                known = os.stat(output), os.stat(each)  # noqa: PTH116
-            except OSError:
-                continue
-            if stat.S_ISREG(known[0].st_mode) and os.path.samestat(*known):
-                return word
+        value = word.partition("=")[2] if OPTION.match(word) else word
+        parts = re.split(r"[][,]", value)
+        for path in (value, *parts, *(part.partition("=")[2] for part in parts)):
+            for each in (path, path.rpartition("/")[0]):
+                try:
+                    known = os.stat(output), os.stat(each)  # noqa: PTH116
+                except (OSError, ValueError):
+                    continue
+                if stat.S_ISREG(known[0].st_mode) and os.path.samestat(*known):
+                    return word
     return None
 
 
@@ -74,14 +79,15 @@ def main() -> int:
     """Run LASTZ's command line of `sys.argv`; its exit status."""
     heed()
     words = sys.argv[1:]
-    if not words or any(re.match(r"--(help|version)\b", word) for word in words):
+    asked = next((word for word in words if re.match(r"--(help|version)\b", word)), None if words else "--help")
+    if asked:
         from importlib.metadata import version
 
-        sys.stderr.write(USAGE.format(version=version("tidalign")))
-        return 1
+        sys.stdout.write((VERSION if asked.startswith("--version") else USAGE).format(version=version("tidalign")))
+        return int(asked != "--version:noerror")
     sys.argv[1:], output = translated(words)
     if output is not None:
-        if read := _read_too(output, sys.argv[1:]):
+        if read := _read_too(output, [word for word in (*words, *sys.argv[1:]) if not word.startswith(("--output=", "--out="))]):
             sys.stderr.write(f"tidalign-lastz: {output}: expected another name than those of what is read ({read}); choose one\n")
             return 1
         try:

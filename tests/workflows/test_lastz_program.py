@@ -72,7 +72,19 @@ def test_formats_by_their_own_names(tmp_path: Path) -> None:
     assert called(*sides, "--axt", cwd=tmp_path).stdout == called(*sides, "--format=axt", cwd=tmp_path).stdout != ""
 
 
-@pytest.mark.parametrize("words", [["t.fa", "q.fa"], ["t.fa[multiple]", "q.fa"], ["./t.fa/x", "q.fa"], ["q.fa", "q.fa", "--segments=t.fa"]], ids=str)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["t.fa", "q.fa"],
+        ["t.fa[multiple]", "q.fa"],
+        ["./t.fa/x", "q.fa"],
+        ["q.fa", "q.fa", "--segments=t.fa"],
+        ["q.fa", "q.fa[unmask,subset=t.fa]"],
+        ["q.fa", "q.fa", "--action2=subset=t.fa"],
+        ["q.fa", "q.fa", "--include=t.fa"],
+    ],
+    ids=str,
+)
 def test_what_is_read_is_not_written(tmp_path: Path, words: list[str]) -> None:
     for name in ("t.fa", "q.fa"):
         (tmp_path / name).write_text(">x\nACGTACGTACGTACGTACGTACGT\n")
@@ -95,13 +107,26 @@ def test_what_lastz_cuts_is_told_and_whole(tmp_path: Path) -> None:
     assert subprocess.run(alone, cwd=tmp_path, timeout=300).returncode == 3
 
 
-@pytest.mark.parametrize(
-    "words", [[], ["--version"], ["--help"], ["none.fa", "none.fa"], ["none.fa", "none.fa", "--nonsense"], ["a", "b", "--output=/none/out"]], ids=str
-)
+@pytest.mark.parametrize("words", [["none.fa", "none.fa"], ["none.fa", "none.fa", "--nonsense"], ["a", "b", "--output=/none/out"]], ids=str)
 def test_what_fails_is_1(tmp_path: Path, words: list[str]) -> None:
     done = called(*words, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "") and done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "begin"),
+    [
+        ([], 1, "tidalign-lastz "),
+        (["--help"], 1, "tidalign-lastz "),
+        (["--version"], 1, "lastz (version 1.04.22 released 20220807), whose output tidalign-lastz "),
+        (["t.fa", "--version:noerror"], 0, "lastz (version 1.04.22 released 20220807), whose output tidalign-lastz "),
+    ],
+    ids=str,
+)
+def test_texts_are_printed_where_lastz_prints_them(words: list[str], status: int, begin: str) -> None:
+    done = called(*words)
+    assert (done.returncode, done.stderr, done.stdout[: len(begin)]) == (status, "", begin)
 
 
 LETTERS = "ACGTTGCATTGACCATGCAAGTCGGATCCTTAGACATTCGCAGTTACCGGA"
