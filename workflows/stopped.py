@@ -1,11 +1,11 @@
 """What is said of a run that was stopped before its end, and what goes on with it: the same command, or Slurm, which starts its job again."""
 
-import os
 import shlex
 import signal
 from collections.abc import Sequence
 
 from tidalign.cluster.errors import Stopped
+from tidalign.cluster.slurm.job import own
 from tidalign.cluster.slurm.job import requeue as put_back
 from tidalign.workflows.progress import line, say
 
@@ -15,7 +15,7 @@ TIME_IS_OVER = (signal.SIGUSR1, signal.SIGALRM)
 
 def tell(stopped: Stopped, arguments: Sequence[str], *, requeue: bool) -> int:
     """Print what stopped the command with these arguments, and, as the last line, which one goes on; gives the exit status."""
-    job = os.environ.get("SLURM_JOB_ID")
+    job = own()
     again = "what is done is kept, and this goes on from here:"
     if requeue and job and stopped.number in TIME_IS_OVER:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # Slurm ends the job for that

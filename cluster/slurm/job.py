@@ -6,7 +6,7 @@ import shlex
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tidalign.cluster.errors import NoWorkers
@@ -105,6 +105,13 @@ def _state(number: str) -> tuple[str, int]:
             return found["JobState"], int(status) or (128 + int(signalled) if int(signalled or 0) else _STATUSES.get(found["JobState"], 1))
         time.sleep(POLL_SECONDS * attempt)
     raise NoWorkers(f"job {number}: Slurm does not know it any more ({' '.join(asked.stderr.split())[:100]}); its log says how it ended")
+
+
+def own(environment: Mapping[str, str] = os.environ) -> str | None:
+    """Name the job that this process is in, as Slurm's commands take it; None where it is in none."""
+    array, place = (environment.get(f"SLURM_ARRAY_{name}") for name in ("JOB_ID", "TASK_ID"))
+    # SLURM_JOB_ID of one of an array's jobs is the number of the whole array, which is not to be put back with it.
+    return f"{array}_{place}" if array and place else environment.get("SLURM_JOB_ID")
 
 
 def requeue(number: str) -> str | None:

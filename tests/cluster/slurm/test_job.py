@@ -177,3 +177,27 @@ def test_a_job_is_put_back_when_its_time_is_over_and_not_when_it_is_cancelled(
     why, goes_on = capsys.readouterr().err.splitlines()
     assert (asked, "Slurm starts job 7 again" in why) == ((["7"], True) if requeued else ([], False))
     assert goes_on == "tidalign --requeue pairs 'a b'" and len(why) <= 300
+
+
+@pytest.mark.parametrize(
+    ("environment", "named"),
+    [
+        ({"SLURM_JOB_ID": "7"}, "7"),
+        ({"SLURM_JOB_ID": "7", "SLURM_ARRAY_JOB_ID": "7", "SLURM_ARRAY_TASK_ID": "3"}, "7_3"),
+        ({"SLURM_JOB_ID": "9", "SLURM_ARRAY_JOB_ID": "7", "SLURM_ARRAY_TASK_ID": "0"}, "7_0"),
+    ],
+)
+def test_of_an_array_its_own_job_alone_is_put_back(
+    environment: dict[str, str], named: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scontrol = tmp_path / "scontrol"
+    scontrol.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/asked\n')
+    scontrol.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    for name in ("SLURM_JOB_ID", "SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(stopped.signal, "signal", lambda *_: None)
+    assert stopped.tell(Stopped(signal.SIGUSR1), ["pairs", "a", "b"], requeue=True) == 143
+    assert (tmp_path / "asked").read_text() == f"requeue {named}\n" and f"Slurm starts job {named} again" in capsys.readouterr().err

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from ending import wait_until
 from slurm_site import Site
-from work import PAIRS, command, program
+from work import PAIRS, command, program, script, submit
 
 SLOW_AT_FIRST = """slurm:
   nodes: 2
@@ -72,6 +72,22 @@ def test_a_job_is_started_again_when_it_is_told_that_its_time_is_over(slurm: Sit
     slurm.ask("scancel", "--batch", "--signal=USR1", number)
     slurm.wait(lambda: slurm.job(number)["Restarts"] == "1" or slurm.job(number)["JobState"] == "COMPLETED", "its second start", 600)
     check_resumed(slurm, tmp_path, number, expected)
+
+
+def test_of_an_array_only_the_job_whose_time_is_over_is_started_again(slurm: Site, tmp_path: Path) -> None:
+    """The last job of an array has the number of the whole array."""
+    write(tmp_path)
+    text = '[ "${SLURM_RESTART_COUNT:-0}" != 0 ] || export TIDALIGN_TEST_SLOW=600\n'
+    text += script("--requeue", *PAIRS, "--workers", "1", "-o", "NAME").replace("NAME", "$SLURM_ARRAY_TASK_ID.sam")
+    number = submit(slurm, tmp_path, text, "--array=1-2", "--requeue", "--nodes=1", "--cpus-per-task=2")
+    slurm.wait(lambda: all(list(tmp_path.glob(f"{place}.sam.run/claims/*")) for place in (1, 2)), "a claim of both", 600)
+    assert slurm.job(f"{number}_2")["JobId"] == number
+    slurm.ask("scancel", "--batch", "--signal=USR1", f"{number}_2")
+    assert slurm.wait_for(f"{number}_2", "COMPLETED")["Restarts"] == "1", (tmp_path / "log").read_text()
+    other = slurm.job(f"{number}_1")
+    assert (other["Restarts"], other["JobState"]) == ("0", "RUNNING")
+    assert f"Slurm starts job {number}_2 again" in (tmp_path / "log").read_text()
+    slurm.ask("scancel", number)
 
 
 @pytest.mark.slow
