@@ -1,10 +1,12 @@
 #!/bin/bash
-# Many genomes against one, as an array of jobs without any connection between them: job i does the ith share.
+# Many genomes against one, as an array of jobs without any connection between them: job i does the ith of SHARES shares.
 #
-#   sbatch --array=1-8 genomes.sh JOBS.tsv OUT [option of tidalign genomes ..]        a line of JOBS.tsv for each genome: target, query, name
+#   sbatch --array=1-8 genomes.sh JOBS.tsv OUT 8 [option of tidalign genomes ..]
 #   sbatch --dependency=afterok:NUMBER --wrap "tidalign merge OUT.*/run -o OUT.maf"
 #
-# Without sbatch all of it is done on this machine, in OUT. A share is done in OUT.i/run; one that fails is repeated by `sbatch --array=i genomes.sh ..` and goes on where it was.
+# JOBS.tsv has the header line `target query name`, with tabs between, and below it a line for each genome. A share is done in OUT.i/run; one that fails is repeated,
+# and goes on where it was, by `sbatch --array=i genomes.sh JOBS.tsv OUT 8 ..`: Slurm itself does not say there how many shares there are. Without sbatch all of it is
+# done on this machine, in OUT.
 #SBATCH --job-name=genomes
 #SBATCH --nodes=1
 #SBATCH --ntasks-per-node=1
@@ -12,7 +14,14 @@
 #SBATCH --requeue
 #SBATCH --open-mode=append
 set -eu
-jobs=$1 out=$2
-shift 2
-share=${SLURM_ARRAY_TASK_ID:+$SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT}
-exec tidalign ${SLURM_JOB_ID:+--requeue} genomes "$jobs" -o "$out${share:+.${share%/*}}" ${share:+--shard "$share"} "$@"
+refuse() {
+    echo "genomes.sh: $1; sbatch --array=1-8 genomes.sh JOBS.tsv OUT 8 does eight shares" >&2
+    exit 2
+}
+[ $# -ge 3 ] || refuse "expected JOBS.tsv, OUT and the number of shares, found $# words"
+jobs=$1 out=$2 shares=$3 place=${SLURM_ARRAY_TASK_ID:-}
+shift 3
+[[ $shares =~ ^[1-9][0-9]*$ ]] || refuse "expected the number of shares behind OUT, found '$shares'"
+[ -n "$place" ] || [ -z "${SLURM_JOB_ID:-}" ] || [ "$shares" = 1 ] || refuse "$shares shares need an array of jobs, which this job is not of"
+[ -z "$place" ] || { [ "$place" -ge 1 ] && [ "$place" -le "$shares" ]; } || refuse "expected jobs 1 to $shares of the array, found job $place"
+exec tidalign ${SLURM_JOB_ID:+--requeue} genomes "$jobs" -o "$out${place:+.$place}" ${place:+--shard "$place/$shares"} "$@"

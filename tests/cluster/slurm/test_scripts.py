@@ -65,11 +65,35 @@ def test_all_chromosomes_of_two_genomes(site: Site, tmp_path: Path) -> None:
 
 def test_many_genomes_against_one_by_an_array(site: Site, tmp_path: Path) -> None:
     genomes(tmp_path)
-    number = sbatch(site, tmp_path, "--array=1-3", str(SCRIPTS / "genomes.sh"), "jobs.tsv", "out")
+    number = sbatch(site, tmp_path, "--array=1-3", str(SCRIPTS / "genomes.sh"), "jobs.tsv", "out", "3")
     merging = sbatch(site, tmp_path, f"--dependency=afterok:{number}", "--wrap", "tidalign merge out.*/run -o out.maf")
     assert site.wait_for(merging)["JobState"] == "COMPLETED", logs(tmp_path)
     program(tmp_path, "genomes", "jobs.tsv", "-o", "alone", "--merge")
     assert (tmp_path / "out.maf").read_bytes() == (tmp_path / "alone" / "all.maf").read_bytes()
+    again = sbatch(site, tmp_path, "--array=2", str(SCRIPTS / "genomes.sh"), "jobs.tsv", "out", "3")
+    assert site.wait_for(f"{again}_2")["JobState"] == "COMPLETED", logs(tmp_path)
+    assert len(list(tmp_path.glob("out.*/run"))) == 3
+
+
+@pytest.mark.parametrize(
+    ("place", "words", "said"),
+    [
+        ("2", ("out", "8"), "--requeue genomes jobs.tsv -o out.2 --shard 2/8 --step=2"),
+        (None, ("out", "8"), "8 shares need an array of jobs, which this job is not of"),
+        (None, ("out", "1"), "--requeue genomes jobs.tsv -o out --step=2"),
+        ("0", ("out", "8"), "expected jobs 1 to 8 of the array, found job 0"),
+        ("9", ("out", "8"), "expected jobs 1 to 8 of the array, found job 9"),
+        ("1", ("out",), "expected the number of shares behind OUT, found '--step=2'"),
+        ("1", ("out", "0"), "expected the number of shares behind OUT, found '0'"),
+    ],
+)
+def test_a_share_is_the_same_one_when_it_is_repeated(place: str | None, words: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    """Slurm counts one job where one of an array is submitted again."""
+    (tmp_path / "tidalign").write_text('#!/bin/sh\necho "$@"\n')
+    (tmp_path / "tidalign").chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_JOB_ID": "7"} | ({"SLURM_ARRAY_TASK_ID": place, "SLURM_ARRAY_TASK_COUNT": "1"} if place else {})
+    done = subprocess.run([str(SCRIPTS / "genomes.sh"), "jobs.tsv", *words, "--step=2"], env=environment, capture_output=True, text=True)
+    assert said in (done.stdout if done.returncode == 0 else done.stderr) and (done.returncode == 0) == said.startswith("--requeue")
 
 
 def test_reads_by_the_lane(site: Site, tmp_path: Path) -> None:
@@ -89,7 +113,11 @@ def test_each_without_slurm(path: str, tmp_path: Path) -> None:
     genomes(tmp_path)
     for name in ("reads.fastq", "windows.fasta"):
         shutil.copy(ROOT / "workflows" / "demo" / f"{name}.gz", tmp_path / f"lane1.{name}.gz")
-    for script, *words in (("chromosomes.sh", "targets.fa", "queries.fa", "all", "--step=2"), ("genomes.sh", "jobs.tsv", "many", "--merge"), ("lanes.sh", ".")):
+    for script, *words in (
+        ("chromosomes.sh", "targets.fa", "queries.fa", "all", "--step=2"),
+        ("genomes.sh", "jobs.tsv", "many", "3", "--merge"),
+        ("lanes.sh", "."),
+    ):
         subprocess.run([str(SCRIPTS / script), *words, "--device=cpu"], cwd=tmp_path, env=environment, check=True, capture_output=True)
     program(tmp_path, "genomes", "--all-vs-all", "targets.fa", "queries.fa", "-o", "alone", "--merge", "--step=2", "--device=cpu")
     program(tmp_path, "genomes", "jobs.tsv", "-o", "apart", "--merge", "--device=cpu")
