@@ -2,6 +2,7 @@
 
 import ipaddress
 import json
+import logging
 import socket
 from pathlib import Path
 from typing import Any, cast
@@ -15,7 +16,7 @@ EXPECTED = "expected the address of a Dask scheduler, as tls://host:8786, or a s
 def address_of(scheduler: str, *, insecure: bool = False) -> str:
     """Give the address, with scheme, host and port, that `--scheduler` says, or the scheduler file that it names.
 
-    insecure: another machine may be talked to in the clear.
+    insecure: another machine may be talked to in the clear, and nothing is said of this one, where that is warned of.
     Raises NoWorkers for what is no address, for another machine without TLS, for TLS without certificates, and where Dask is to use TLS and is not. The
     scheduler is not asked.
     """
@@ -36,12 +37,17 @@ def address_of(scheduler: str, *, insecure: bool = False) -> str:
         _see_certificates(scheduler)
     elif dask.config.get("distributed.comm.require-encryption", None):
         raise NoWorkers(f"{scheduler}: Dask's configuration requires encryption (distributed.comm.require-encryption); give tls://{place}")
-    elif not insecure and not all(ipaddress.ip_address(str(each[4][0]).partition("%")[0]).is_loopback for each in found):
-        raise NoWorkers(
-            f"{scheduler}: a scheduler of another machine must use TLS, as anybody on the network could run code as you; configure Dask for it and give "
-            f"tls://{place}, or give --insecure"
-        )
+    elif not insecure:
+        _see_who_else(scheduler, place, all(ipaddress.ip_address(str(each[4][0]).partition("%")[0]).is_loopback for each in found))
     return f"{scheme or 'tcp'}://{place}"
+
+
+def _see_who_else(scheduler: str, place: str, here: bool) -> None:
+    """Refuse a scheduler of another machine that is talked to in the clear, and warn of one of this machine."""
+    way_out = f"configure Dask for it and give tls://{place}, or give --insecure"
+    if not here:
+        raise NoWorkers(f"{scheduler}: a scheduler of another machine must use TLS, as anybody on the network could run code as you; {way_out}")
+    logging.getLogger("tidalign").warning("%s: without TLS other users of this machine can run code as you; %s", scheduler, way_out)
 
 
 def _in_file(path: str) -> str:

@@ -36,6 +36,14 @@ def test_this_machine_is_talked_to(address: str) -> None:
     assert address_of(address.removeprefix("tcp://")) == address
 
 
+def test_in_the_clear_on_this_machine_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    address_of("tcp://127.0.0.1:8786", insecure=True)
+    assert not caplog.messages
+    address_of("tcp://127.0.0.1:8786")
+    (said,) = caplog.messages
+    assert said.startswith("tcp://127.0.0.1:8786: without TLS other users of this machine can run code as you") and "give tls://127.0.0.1:8786" in said
+
+
 @pytest.mark.parametrize("scheme", ["tcp://", ""])
 def test_another_machine_is_refused_in_the_clear(scheme: str, elsewhere: str) -> None:
     for host in (elsewhere, "192.0.2.7", "[2001:db8::7]", "0.0.0.0"):
@@ -87,11 +95,12 @@ def certificates(tmp_path: Path) -> dict[str, str]:
     return settings | {f"{TLS}ca-file": str(tmp_path / "cert")}
 
 
-def test_tls_without_certificates_is_refused_at_once(certificates: dict[str, str], tmp_path: Path) -> None:
+def test_tls_without_certificates_is_refused_at_once(certificates: dict[str, str], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(NoWorkers, match=r"TLS needs certificates: set ca-file, client.cert and client.key"):
         address_of("tls://127.0.0.1:8786")
     with dask.config.set(certificates):
         assert address_of("tls://192.0.2.7:8786") == "tls://192.0.2.7:8786"
+        assert not caplog.messages
         (tmp_path / "key").unlink()
         with pytest.raises(NoWorkers, match=r"certificates cannot be used .*No such file"):
             address_of("tls://127.0.0.1:8786")
