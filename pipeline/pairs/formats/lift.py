@@ -1,7 +1,8 @@
 """Lift places to the genome: a target that is named `chr:start-end`, from 1 and both ends included as `samtools faidx` has it, says where it was cut out.
 
-A contig's length is that of a .fai file, whose contigs and order the header then has. Without one it is the largest end of any target, and contigs come as they
-appear: enough for who reads the file, but not for who compares its header with the genome.
+A contig's length is that of a .fai file, whose contigs and order the header then has; a target may then be a whole contig, under its name, or end with its
+contig before the end in its name, as `samtools faidx` cuts it. Without one it is the largest end of any target, and contigs come as they appear: enough for who
+reads the file, but not for who compares its header with the genome.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,10 +27,11 @@ _EXPECTED = "a target named chr:start-end, from 1 and both ends included, as `sa
 
 @dataclass(frozen=True)
 class Contigs:
-    """Hold the contigs that targets were cut out of: names, a string array, and lengths."""
+    """Hold the contigs that targets were cut out of: names, a string array, and lengths. whole: these are all of the genome, by its .fai file."""
 
     names: Any
     lengths: Numbers
+    whole: bool = True
 
     def __len__(self) -> int:
         return len(self.names)
@@ -45,7 +47,7 @@ class Contigs:
 
     def lifted(self, batch: Any) -> Any:
         """Name the contigs of a batch's rows as their targets, and add `offset`, letters of the contig before the target."""
-        contig, start, _ = _parsed(batch)
+        contig, start, _ = _placed(batch, self if self.whole else None)
         number = self.numbers(contig)
         columns = {name: batch[name] for name in batch.schema.names}
         columns |= {"target_name": contig, "target_length": pa.array(self.lengths[number]), "offset": pa.array(start - 1)}
@@ -65,25 +67,42 @@ def contigs(rows: Batches, fai: str, where: Where = lambda role, ordinal: ("--li
 
     fai: path of that file; empty: there is none. where: says the file and record of a target.
     """
-    lengths = _read(fai) if fai else {}
-    known = bool(lengths)
+    known = _read(fai) if fai else None
+    lengths: dict[str, int] = {}
     for batch in rows.to_batches(["ordinal", "target_name", "target_length"]):
-        contig, start, end = _parsed(batch)
-        wrong = np.flatnonzero((end < 0) | (end - start + 1 != batch["target_length"].to_numpy()))
-        if len(wrong):
-            raise _error(batch, int(wrong[0]), lengths, fai, where)
-        names = pc.dictionary_encode(contig)
-        numbers, each = names.indices.to_numpy(), names.dictionary.to_pylist()
+        contig, start, end = _placed(batch, known)
+        wrong = (end < 0) | (end - start + 1 != batch["target_length"].to_numpy())
         if known:
-            most = np.array([lengths.get(name, 0) for name in each], np.int64)
-            if len(wrong := np.flatnonzero(end > most[numbers])):
-                raise _error(batch, int(wrong[0]), lengths, fai, where)
+            number = known.numbers(contig)
+            wrong |= (number < 0) | (end > known.lengths[number])
+        if wrong.any():
+            raise _error(batch, int(wrong.argmax()), known, fai, where)
+        if known:
             continue
-        last = np.zeros(len(each), np.int64)
-        np.maximum.at(last, numbers, end)
-        for name, letters in zip(each, last.tolist(), strict=True):
+        names = pc.dictionary_encode(contig)
+        last = np.zeros(len(names.dictionary), np.int64)
+        np.maximum.at(last, names.indices.to_numpy(), end)
+        for name, letters in zip(names.dictionary.to_pylist(), last.tolist(), strict=True):
             lengths[name] = max(lengths.get(name, 0), letters)
-    return Contigs(pa.array(list(lengths), pa.string()), np.array(list(lengths.values()), np.int64))
+    return known or Contigs(*_columns(lengths), whole=False)
+
+
+def _columns(lengths: dict[str, int]) -> tuple[Any, Numbers]:
+    return pa.array(list(lengths), pa.string()), np.array(list(lengths.values()), np.int64)
+
+
+def _placed(batch: Any, known: Contigs | None) -> tuple[Any, Numbers, Numbers]:
+    """Find contig, first and last letter of each target, as `_parsed`; where contigs are known also of a whole one, and of what ends with its contig."""
+    contig, start, end = _parsed(batch)
+    if known is None:
+        return contig, start, end
+    letters, number = batch["target_length"].to_numpy(), known.numbers(batch["target_name"])
+    whole = (number >= 0) & (known.lengths[number] == letters)
+    if whole.any():
+        contig = pc.if_else(pa.array(whole), batch["target_name"], contig)
+        start, end = np.where(whole, 1, start), np.where(whole, letters, end)
+    lengths = known.lengths[known.numbers(contig)]
+    return contig, start, np.where((end > lengths) & (start - 1 + letters == lengths), lengths, end)
 
 
 def _parsed(batch: Any) -> tuple[Any, Numbers, Numbers]:
@@ -98,21 +117,28 @@ def _parsed(batch: Any) -> tuple[Any, Numbers, Numbers]:
     return pa.Array.from_buffers(pa.string(), len(batch), [known, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(contigs)]), first, last
 
 
-def _error(batch: Any, row: int, lengths: dict[str, int], fai: str, where: Where) -> InputError:
+def _error(batch: Any, row: int, known: Contigs | None, fai: str, where: Where) -> InputError:
     """Say what is wrong with the name of a target."""
     contig, start, end = (column[row] for column in _parsed(batch))
     file, record = where("target", batch["ordinal"][row].as_py())
     name, letters = shown(batch["target_name"][row].as_py()), batch["target_length"][row].as_py()
+    lengths = dict(zip(known.names.to_pylist(), known.lengths.tolist(), strict=True)) if known else {}
+    if not contig.is_valid and (length := lengths.get(batch["target_name"][row].as_py())):
+        return InputError(file, f"the {length:,} letters of {name} in {fai}", f"{letters:,}", "name its place, chr:start-end", record=record)
     if not contig.is_valid:
         return InputError(file, _EXPECTED, name, "leave --lift out", record=record)
-    if end - start + 1 != letters:
-        return InputError(file, f"{end - start + 1} letters in {name}", f"{letters}", "name it from 1, both ends included, or leave --lift out", record=record)
-    found = f"one of {lengths[contig.as_py()]:,}" if contig.as_py() in lengths else "none"
-    return InputError(file, f"a contig for {name} in {fai}", found, "give the .fai of the genome that targets were cut out of", record=record)
+    if end < start and end - start + 1 != letters:
+        return InputError(file, f"{_EXPECTED}, its end not before its start", name, "correct the name, or leave --lift out", record=record)
+    if known and (contig.as_py() not in lengths or start > lengths[contig.as_py()] + 1 or (end > lengths[contig.as_py()] and end - start + 1 == letters)):
+        found = f"one of {lengths[contig.as_py()]:,}" if contig.as_py() in lengths else "none"
+        return InputError(file, f"a contig for {name} in {fai}", found, "give the .fai of the genome that targets were cut out of", record=record)
+    over = "" if known or letters > end - start + 1 else "give --lift FILE.fai where the contig ends before, "
+    expected = min(end, lengths.get(contig.as_py(), end)) - start + 1
+    return InputError(file, f"{expected:,} letters in {name}", f"{letters:,}", f"{over}name it from 1, both ends included, or leave --lift out", record=record)
 
 
-def _read(fai: str) -> dict[str, int]:
-    """Read the lengths of a .fai file by name, in its order."""
+def _read(fai: str) -> Contigs:
+    """Read the contigs of a .fai file, in its order."""
     lengths: dict[str, int] = {}
     try:
         lines = Path(fai).read_text().splitlines()
@@ -127,4 +153,4 @@ def _read(fai: str) -> dict[str, int]:
         lengths[name] = int(length)
     if not lengths:
         raise MissingInput(f"{fai}: empty; make it again: samtools faidx")
-    return lengths
+    return Contigs(*_columns(lengths))

@@ -78,7 +78,8 @@ def test_a_fai_gives_contigs_and_their_order(results, tmp_path, fai) -> None:
         ("chr1:0-3", 4, r"expected a target named"),
         ("chr1:5-8(+)", 4, r"expected a target named"),
         ("chr1:5-9", 4, r"record 2: expected 5 letters in 'chr1:5-9', found 4"),
-        ("chr1:9-5", 4, r"expected -3 letters"),
+        ("chr1:9-12", 2, r"expected 4 letters in 'chr1:9-12', found 2; give --lift FILE\.fai where the contig ends before, name it from 1"),
+        ("chr1:18-11", 8, r"expected a target named .*, its end not before its start, found 'chr1:18-11'; correct the name"),
     ],
 )
 def test_names_that_say_no_place(make_run, row, tmp_path, name: str, length: int, said: str) -> None:
@@ -86,6 +87,33 @@ def test_names_that_say_no_place(make_run, row, tmp_path, name: str, length: int
     for format in ("sam", "bam", "paf", "tsv"):
         with pytest.raises(InputError, match=said):
             results.export(tmp_path / "out", format=format, lift="")
+
+
+def test_windows_over_a_contigs_end_and_whole_contigs(make_run, row, tmp_path) -> None:
+    """As `samtools faidx` cuts them out: it keeps the end that was asked for in the name, and of a whole contig names none."""
+    (tmp_path / "g.fai").write_text("c1\t104\nc1:1-20\t20\n")
+    for contig, name, length, start in (("c1", "c1:90-200", 15, 89), ("c1", "c1", 104, 0), ("c1:1-20", "c1:1-20", 20, 0), ("c1", "c1:1-19", 19, 0)):
+        results = make_run([row("a", name, query_span=(0, 9, 9), target_span=(2, 11, length), cigar="9=")])
+        for format in ("sam", "bam"):
+            results.export(tmp_path / f"out.{format}", lift=str(tmp_path / "g.fai"))
+        assert places((tmp_path / "out.sam").read_text()) == [("a", contig, start + 2, start + 11)]
+        assert bam_reader.text((tmp_path / "out.bam").read_bytes()) == (tmp_path / "out.sam").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "length", "said"),
+    [
+        ("c1:90-200", 14, r"expected 15 letters in 'c1:90-200', found 14; name it from 1"),
+        ("c1:90-200", 111, r"expected a contig for 'c1:90-200' in .*, found one of 104"),
+        ("c1:190-200", 3, r"expected a contig for 'c1:190-200' in .*, found one of 104"),
+        ("c1", 103, r"expected the 104 letters of 'c1' in .*, found 103; name its place, chr:start-end"),
+        ("c2", 104, r"expected a target named chr:start-end.*found 'c2'; leave --lift out"),
+    ],
+)
+def test_targets_that_a_fai_does_not_have(make_run, row, tmp_path, name: str, length: int, said: str) -> None:
+    (tmp_path / "g.fai").write_text("c1\t104\n")
+    with pytest.raises(InputError, match=said):
+        make_run([row("a", name, query_span=(0, 1, 1), target_span=(0, 1, length), cigar="1=")]).export(tmp_path / "out.sam", lift=str(tmp_path / "g.fai"))
 
 
 @pytest.mark.parametrize(
