@@ -21,7 +21,7 @@ from tidalign.pipeline.schema import GENOME_ALIGNMENTS
 class Rows:
     """What export asks of GenomeResults, for given rows."""
 
-    kind, cigars, threads, schema = "genome", True, 2, GENOME_ALIGNMENTS
+    kind, cigars, beside, threads, schema = "genome", True, False, 2, GENOME_ALIGNMENTS
     source: dict[str, Any] = {}
 
     def __init__(self, rows: pa.RecordBatch, target: Genome, query: Genome, parameters: GenomeParameters) -> None:

@@ -45,6 +45,9 @@ class GenomeResults(RunResults[GenomeManifest]):
     _job: int | None = None
     """The pair of genomes whose rows these are; None: of all."""
 
+    beside: bool = False
+    """Whether what is written stands beside the output, as LASTZ's `--rdotplot=FILE`, whose points it does not limit."""
+
     _format: Format | None = None
     """Says what the rows are written in; None: it is not known."""
 
@@ -128,15 +131,18 @@ class GenomeResults(RunResults[GenomeManifest]):
         *,
         format: str | None = None,
         markend: bool = False,
+        beside: bool = False,
         job: int | None = None,
         notice: Callable[[str], None] | None = None,
         into: Callable[[str], AbstractContextManager[BinaryIO]] = destination,
     ) -> int:
         """Write the rows, of all pairs of genomes or of one, by the ending of `output` or `format`: see `pipeline.formats.export.export`.
 
-        markend: end with LASTZ's line that says so. into: opens the file, which may be one of many.
+        markend: end with LASTZ's line that says so. beside: of rdotplot, all points even where LASTZ's limits of a query leave some out. into: opens the file, which may be one of
+        many.
         """
         rows = copy.copy(self if job is None else self._of(job))
+        rows.beside = beside
         rows._format = find(GENOME, format or ending(str(output)))
         return export(rows, str(output), format, markend=markend, notice=notice, into=into)
 

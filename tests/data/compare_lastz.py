@@ -52,11 +52,15 @@ class Outcome:
     detail: str = ""
 
 
-def lastz(case: Case) -> tuple[int, str]:
+def lastz(case: Case, folder: Path) -> tuple[int, str]:
     """Run LASTZ: (exit status, output or the last line of complaint)."""
     alone = ["--limitperquery=1000000"] if case.mode == "independent" else []
-    done = subprocess.run([LASTZ, case.target, *filter(None, [case.query]), *case.options, *alone, f"--format={case.format}"], capture_output=True, text=True)
-    return done.returncode, done.stdout if done.returncode == 0 else done.stderr.strip()
+    beside = [f"--rdotplot={folder / 'theirs'}"] if case.beside else []
+    sides = [case.target, *filter(None, [case.query])]
+    done = subprocess.run([LASTZ, *sides, *case.options, *alone, *beside, f"--format={case.format}"], capture_output=True, text=True)
+    if done.returncode:
+        return done.returncode, done.stderr.strip()
+    return 0, done.stdout + ((folder / "theirs").read_text() if beside else "")
 
 
 def ours(case: Case, folder: Path) -> tuple[int, str]:
@@ -71,14 +75,17 @@ def ours(case: Case, folder: Path) -> tuple[int, str]:
         results.export(folder / "out", format=case.format, markend=markend)
     except (ValueError, InputError, MissingInput) as error:
         return 1, str(error)
-    return 0, (folder / "out").read_text()
+    if not case.beside:
+        return 0, (folder / "out").read_text()
+    results.export(folder / "beside", format="rdotplot", beside=True)
+    return 0, (folder / "out").read_text() + (folder / "beside").read_text()
 
 
 def compare(make: Callable[[Path], Case]) -> Outcome:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         case = make(folder)
-        (status, expected), (our_status, found) = lastz(case), ours(case, folder)
+        (status, expected), (our_status, found) = lastz(case, folder), ours(case, folder)
     if status or our_status:
         failed = status < 0 or (status and any(sign in expected for sign in FAILURES))
         kind = "failure of LASTZ" if failed else "refused by both" if status and our_status else "different"
@@ -142,13 +149,13 @@ def _told(outcome: Outcome, counts: Counter[str], options: Counter[str]) -> int:
     counts[outcome.kind] += 1
     if outcome.kind == "different":
         case = outcome.case
-        print(
-            f"DIFFERENT {case.name} ({case.mode}): {case.target} {case.query} {' '.join(case.options)} --format={case.format}\n  {outcome.detail}", flush=True
-        )
+        words = [case.target, case.query, *case.options, *["--rdotplot"] * case.beside, f"--format={case.format}"]
+        print(f"DIFFERENT {case.name} ({case.mode}): {' '.join(words)}\n  {outcome.detail}", flush=True)
     elif not outcome.case.name.startswith("random"):  # those that take their time
         print(f"{outcome.kind}: {outcome.case.name}", flush=True)
     if outcome.kind == "equal":
         options.update(option.partition("=")[0] for option in outcome.case.options)
+        options["--rdotplot"] += outcome.case.beside
         options[f"--format={outcome.case.format.partition(':')[0]}"] += 1
     return outcome.alignments
 

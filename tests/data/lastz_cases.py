@@ -14,6 +14,7 @@ class Case:
 
     mode: `exact`; `independent`, LASTZ with --limitperquery; `apart`, tidalign's independent mode, where LASTZ has one anchor for each query; `pieces`, exact
     mode with a query whose pieces LASTZ takes as one. Of all but the first the lines are compared in any order.
+    beside: whether the points of --rdotplot=FILE are compared, too.
     """
 
     name: str
@@ -22,6 +23,7 @@ class Case:
     options: list[str] = field(default_factory=list)
     format: str = "maf"
     mode: str = "exact"
+    beside: bool = False
 
 
 def random_case(seed: int, folder: Path) -> Case:

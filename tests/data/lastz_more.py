@@ -11,7 +11,7 @@ from pathlib import Path
 from lastz_cases import Case, _mutated, _random, _reversed
 
 SHARES = {"masking": 0.25, "self": 0.12, "matching": 0.1, "top": 0.15, "immediate": 0.1, "depth": 0.1, "bounds": 0.1, "people": 0.2, "fastq": 0.2}
-SHARES |= {"penalties": 0.2, "rows": 0.2}
+SHARES |= {"penalties": 0.2, "rows": 0.2, "beside": 0.2}
 """Of cases that are given each of these."""
 
 
@@ -160,6 +160,11 @@ def _rows(rng: random.Random, case: Case) -> Case:
     return case
 
 
+def _beside(rng: random.Random, case: Case) -> Case:
+    """Write points for R beside another format; LASTZ does not take both."""
+    return replace(case, beside=case.mode == "exact" and case.format != "rdotplot")
+
+
 WAYS = {
     "top": _top,
     "self": _self,
@@ -172,4 +177,5 @@ WAYS = {
     "fastq": _fastq,
     "penalties": _penalties,
     "rows": _rows,
+    "beside": _beside,
 }

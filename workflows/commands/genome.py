@@ -211,7 +211,7 @@ def command(args: argparse.Namespace) -> Exit:
         results = run_as_asked(args, source_of(args), wanted, this.run, lambda manifest: check_format(this.run, args, manifest))
         statuses = results.statuses()
         if args.rdotplot:
-            results.export(args.rdotplot, format="rdotplot")
+            results.export(args.rdotplot, format="rdotplot", beside=True)
         for way in table.MASKINGS:
             if path := vars(args)[f"outputmasking{way}"]:
                 masking.write(path, way, results.genomes()[0], results.masks(0), markend=args.markend)

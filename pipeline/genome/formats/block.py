@@ -30,6 +30,10 @@ class GenomeRows(Rows, Protocol):
     def targets(self) -> Sequence[Genome]:
         """All target sides of the rows."""
 
+    @property
+    def beside(self) -> bool:
+        """Whether what is written stands beside the output of the run."""
+
     def masks(self, job: int) -> Masks | None:
         """Give what was masked of the target of a pair of genomes; None without --masking."""
 

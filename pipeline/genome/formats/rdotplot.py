@@ -24,7 +24,7 @@ def write(request: Request[GenomeRows], sink: BinaryIO) -> int:
     """Write all rows of a request; returns how many. Whether a row stands under other names than the one before it is found out in their order."""
     count, before = 0, ("", "")
     parameters = request.rows.parameters
-    limit = parameters.per_query or parameters.query_hsp_limit
+    limit = None if request.rows.beside else parameters.per_query or parameters.query_hsp_limit
     counted: dict[tuple[int, int], int] = {}
     for blocks in in_turn((piece.then(partial(_made, request)) for piece in request.rows.pieces()), request.rows.threads):
         for block, lines, offsets in blocks:

@@ -50,6 +50,14 @@ def test_points_for_r_beside_another_output(tmp_path: Path) -> None:
     assert (tmp_path / "points").read_text().splitlines() == golden("mt_chimp.rdotplot.gz") != []
 
 
+def test_points_beside_another_output_are_all(tmp_path: Path) -> None:
+    """LASTZ 1.04.22 limits those of --format=rdotplot alone: 3 of a query here."""
+    words = ["genome", HUMAN, CHIMP, "--queryhsplimit=keep,nowarn:3", "--device=cpu"]
+    assert program(*words, "--rdotplot", tmp_path / "points", "-o", tmp_path / "x.axt").returncode == 0
+    assert len((tmp_path / "points").read_text().splitlines()) == 1 + 3 * 18
+    assert len(program(*words, "--format=rdotplot").stdout.splitlines()) == 1 + 3 * 3
+
+
 GENOME = ["genome", "t.fa", "q.fa"]
 
 
