@@ -138,8 +138,8 @@ class GenomeResults(RunResults[GenomeManifest]):
     ) -> int:
         """Write the rows, of all pairs of genomes or of one, by the ending of `output` or `format`: see `pipeline.formats.export.export`.
 
-        markend: end with LASTZ's line that says so. beside: of rdotplot, all points even where LASTZ's limits of a query leave some out. into: opens the file, which may be one of
-        many.
+        markend: end with LASTZ's line that says so. beside: of rdotplot, all points even where LASTZ's limits of a query leave some out.
+        into: opens the file, which may be one of many.
         """
         rows = copy.copy(self if job is None else self._of(job))
         rows.beside = beside

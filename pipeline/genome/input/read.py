@@ -200,7 +200,7 @@ def _name(header: bytes, wanted: Specifier, record: int) -> str:
     except UnicodeDecodeError:
         raise InputError(wanted.path, "a name in UTF-8", repr(header[:40]), _TO_UTF8, record=record) from None
     name = shorten(text, wanted.nameparse)
-    if not name.removeprefix(">").strip():
+    if not name.strip():
         return ""
     if len(name.encode()) > MOST_NAME:
         raise InputError(wanted.path, SHORT_NAME, "a longer one", SHORTEN, record=record)

@@ -39,6 +39,15 @@ def spelled(genome: Genome) -> list[str]:
     return [genome.letters[start : start + length].tobytes().decode() for start, length in zip(genome.starts, genome.lengths, strict=True)]
 
 
+@pytest.mark.parametrize(
+    ("header", "actions", "name"),
+    [(">", "", "seq1"), (">", "[nameparse=full]", ">"), (">>", "", ">"), (">>", "[nameparse=darkspace]", ">"), (">>", "[nameparse=alphanum]", "seq1")],
+)
+def test_names_of_headers_without_letters(header: str, actions: str, name: str, tmp_path: Path) -> None:
+    """Printed by LASTZ 1.04.22."""
+    assert target(make(tmp_path, f"{header}\nACGT\n") + actions).names == [name]
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['actions']} {next(iter(case['files'].values()))[:20]!r}")
 def test_reads_what_lastz_reads(case: dict[str, Any], tmp_path: Path) -> None:
     first = next(iter(case["files"]))
