@@ -67,16 +67,18 @@ def read(file: Path) -> Profile:
     import yaml
 
     try:
-        said = file.stat()
-        values = yaml.safe_load(file.read_text())
+        with file.open() as opened:
+            said = os.fstat(opened.fileno())  # of what is read, whatever has its name a moment later
+            values = yaml.safe_load(opened)
+        folder = file.parent.stat()
     except FileNotFoundError:
         return Profile()
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise NoWorkers(
             f"{file}: expected a profile in YAML, found one that cannot be read ({' '.join(str(error).split())[:100]}); mend or remove it"
         ) from error
-    if said.st_uid not in (os.getuid(), 0) or said.st_mode & 0o022:
-        raise NoWorkers(f"{file}: others may write to it, and its lines are run as you: chmod go-w it")
+    _see_who_may_write(file, said)
+    _see_who_may_write(file.parent, folder)
     found = (values or {}).get("slurm") if isinstance(values or {}, dict) else None
     if not isinstance(found, dict):
         raise NoWorkers(f"{file}: expected `slurm:` with a job's options below it; `tidalign cluster init --new` writes one")
@@ -93,8 +95,34 @@ def read(file: Path) -> Profile:
             raise NoWorkers(f"{file}: {name}: expected {least} or more, found {named[name]}")
     if not _TIME.fullmatch(time := named.get("time", "0")):
         raise NoWorkers(f"{file}: time: expected minutes, H:M:S, D-H:M:S or the like, found {time!r}")
-    typed: dict[str, Any] = {name: tuple(map(str, value)) if name == "options" else value for name, value in named.items()}
+    if "time" in named and time[0].isdigit() and not re.search("[1-9]", time):
+        raise NoWorkers(f"{file}: time: expected more than 0, as for Slurm that is no limit, found {time!r}; write UNLIMITED, or leave it out")
+    for option in named.get("options", ()):
+        _see_option(file, option)
+    typed: dict[str, Any] = {name: tuple(value) if name == "options" else value for name, value in named.items()}
     return Profile(**typed)
+
+
+def _see_who_may_write(place: Path, found: os.stat_result) -> None:
+    """Raise NoWorkers where somebody else may change a profile, or the folder that it is in."""
+    if found.st_uid not in (os.getuid(), 0):
+        way_out = "set XDG_CONFIG_HOME to a folder of yours, in which `tidalign cluster init` writes another"
+        raise NoWorkers(f"{place}: expected one of your own, as the profile's lines are run as you, found one of user {found.st_uid}; {way_out}")
+    if found.st_mode & 0o022:
+        raise NoWorkers(f"{place}: others may write to it, and the profile's lines are run as you: chmod go-w {place}")
+
+
+_SAID = ("--output", "--error", "--signal", "--chdir", "--open-mode", "--requeue", "--no-requeue", "-o", "-e", "-D")
+"""Options of sbatch with which tidalign finds a job's log, tells it that its time is over, and has it start again."""
+
+
+def _see_option(file: Path, option: object) -> None:
+    """Raise NoWorkers for what is no option of sbatch, or one that a job's script has already."""
+    if not isinstance(option, str) or not re.match("-[a-zA-Z]|--[a-z]", option) or "\n" in option:
+        raise NoWorkers(f"{file}: options: expected options of sbatch, as --qos=normal, found {option!r}")
+    if (name := re.split("[= ]", option)[0] if option.startswith("--") else option[:2]) in _SAID:
+        way_out = "leave it out; --requeue stands before the command, and `notice` says how long before its end a job is told"
+        raise NoWorkers(f"{file}: options: {name} is said by tidalign itself in a job's script; {way_out}")
 
 
 _SHOWN = "%P|%a|%D|%c|%G|%l"

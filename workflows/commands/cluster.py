@@ -17,7 +17,7 @@ def command(args: argparse.Namespace) -> Exit:
         raise CannotWrite(f"{path}: there is a profile already; edit it, or give --new to write another in its place")
     text = site.suggest()
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(0o700, parents=True, exist_ok=True)  # also where new folders are a group's to write to
         path.unlink(missing_ok=True)
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(text)
