@@ -21,7 +21,7 @@ _STATUSES = {"COMPLETED": 0, "CANCELLED": 143, "TIMEOUT": 143, "PREEMPTED": 143,
 
 
 def script(command: Sequence[str], profile: Profile, *, name: str, folder: str, log: str, requeue: bool) -> str:
-    """Write the script of the job that does a command in a folder. log: of what it says, with %j for the job's number.
+    """Write the script of the job that does a command in a folder. log: of what it says, with %j for the job's number and %% for a %.
 
     The command takes the place of the script's shell (exec), so that Slurm's signals reach it: SIGUSR1 before the time is over, SIGTERM where it is cancelled.
     """
@@ -78,11 +78,12 @@ def submit(text: str) -> str:
     return done.stdout.strip().partition(";")[0]
 
 
-def follow(number: str, log: Path, show: Callable[[str], None]) -> int:
-    """Show a job's log as it grows, until the job is over; its exit status. A job that is put into the queue again is waited for."""
-    shown = 0
+def follow(number: str, log: Path, show: Callable[[str], None], tell: Callable[[str], object]) -> int:
+    """Show a job's log as it grows, until the job is over; its exit status. A job that is put into the queue again is waited for. tell: of what the job is at,
+    and for what it waits, whenever that changes."""
+    shown, told = 0, ""
     while True:
-        state, status = _state(number)
+        state, reason, status = _state(number)
         if log.exists():
             with log.open("rb") as file:
                 file.seek(shown)
@@ -90,19 +91,23 @@ def follow(number: str, log: Path, show: Callable[[str], None]) -> int:
             shown += len(text)
             if text:
                 show(text.decode(errors="replace"))
+        said = f"job {number}: {state}{f' ({reason})' if reason else ''}"
+        if said != told and not (shown and state in (*_OVER, "COMPLETING")):  # the last line is the log's: the command that goes on
+            tell(told := said)
         if state in _OVER:
             return status
         time.sleep(POLL_SECONDS)
 
 
-def _state(number: str) -> tuple[str, int]:
-    """Ask for a job's state, and the exit status that it comes to. Raises NoWorkers where nobody knows the job."""
+def _state(number: str) -> tuple[str, str, int]:
+    """Ask for a job's state, why Slurm has it in that, and the exit status that it comes to. Raises NoWorkers where nobody knows the job."""
     for attempt in range(5):
         asked = subprocess.run(["scontrol", "--oneliner", "show", "job", number], capture_output=True, text=True, check=False)
         found = dict(word.split("=", 1) for word in asked.stdout.split() if "=" in word)
         if "JobState" in found:
             status, _, signalled = found.get("ExitCode", "0:0").partition(":")
-            return found["JobState"], int(status) or (128 + int(signalled) if int(signalled or 0) else _STATUSES.get(found["JobState"], 1))
+            code = int(status) or (128 + int(signalled) if int(signalled or 0) else _STATUSES.get(found["JobState"], 1))
+            return found["JobState"], found.get("Reason", "None").replace("None", ""), code
         time.sleep(POLL_SECONDS * attempt)
     raise NoWorkers(f"job {number}: Slurm does not know it any more ({' '.join(asked.stderr.split())[:100]}); its log says how it ended")
 

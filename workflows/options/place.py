@@ -5,19 +5,28 @@ in the script of the job as well.
 """
 
 import argparse
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tidalign.workflows.options.common import is_stream, typed
-from tidalign.workflows.options.values import duration, integer, wall_time, word
+from tidalign.workflows.options.values import duration, integer, wall_time, word, wrong
 
 CLUSTERS = ("auto", "none", "slurm")
+
+
+def _limit(value: Any) -> str:
+    """Read a time of a job, of which 0 is to Slurm as long as one likes."""
+    if not re.search("[1-9]", time := wall_time(value)):
+        raise wrong("more than 0, as for Slurm that is no limit", value)
+    return time
+
 
 _SLURM: dict[str, tuple[str, Callable[[Any], Any], str]] = {
     "nodes": ("N", integer(1, 100_000), "nodes of the job"),
     "gpus-per-node": ("G", integer(0, 1024), "GPUs of each node; 0: processors align"),
     "cpus-per-node": ("C", integer(1, 4096), "processors of each node"),
-    "time": ("T", wall_time, "the job's time, as Slurm has it: minutes, H:MM:SS or D-HH:MM:SS"),
+    "time": ("T", _limit, "the job's time, as Slurm has it: minutes, H:MM:SS or D-HH:MM:SS"),
     "partition": ("P", word, "where the job is to run"),
     "account": ("A", word, "who pays"),
 }

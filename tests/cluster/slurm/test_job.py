@@ -1,8 +1,10 @@
 """Scripts of jobs and the profile of a site: what they hold, and what is refused."""
 
 import json
+import os
 import signal
 import subprocess
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from tidalign.cluster.errors import NoWorkers, Stopped
 from tidalign.cluster.slurm import job, site
 from tidalign.cluster.slurm.site import Profile, read
 from tidalign.workflows import cli, stopped
+from tidalign.workflows.commands import submit
 
 
 def script(profile: Profile, *, folder: str = "/data", requeue: bool = False) -> list[str]:
@@ -55,6 +58,14 @@ def test_a_short_job_is_told_in_time() -> None:
         ("slurm: {time: soon}", "time: expected minutes, H:M:S, D-H:M:S or the like, found 'soon'"),
         ("slurm: {time: '1:2:3:4'}", "time: expected minutes"),
         ("slurm: {nodes: -3}", "nodes: expected 1 or more, found -3"),
+        ("slurm: {time: '0:00'}", "time: expected more than 0"),
+        ("slurm: {options: [qos=normal]}", "options: expected options of sbatch, as --qos=normal, found 'qos=normal'"),
+        ("slurm: {options: [{--qos: normal}]}", "options: expected options of sbatch"),
+        ("slurm: {options: [5]}", "options: expected options of sbatch, as --qos=normal, found 5"),
+        ("slurm: {options: ['--exclusive', '--output=log']}", "options: --output is said by tidalign itself"),
+        ("slurm: {options: ['--signal USR2@10']}", "options: --signal is said by tidalign itself"),
+        ("slurm: {options: ['-olog']}", "options: -o is said by tidalign itself"),
+        ("slurm: {options: ['--no-requeue']}", "options: --no-requeue is said by tidalign itself"),
     ],
 )
 def test_what_is_no_profile(text: str, said: str, tmp_path: Path) -> None:
@@ -73,8 +84,27 @@ def test_a_profile_that_others_may_write_is_not_run(tmp_path: Path) -> None:
     file.chmod(0o600)
     assert read(file).override({"nodes": None, "partition": "p", "follow": True}) == Profile("p", None, 3, 2, None, "60", options=("--exclusive",))
     file.chmod(0o622)
-    with pytest.raises(NoWorkers, match="others may write to it"):
+    with pytest.raises(NoWorkers, match=f"others may write to it, .*: chmod go-w {file}$"):
         read(file)
+    file.chmod(0o600)
+    tmp_path.chmod(0o770)
+    with pytest.raises(NoWorkers, match=f"others may write to it, .*: chmod go-w {tmp_path}$"):
+        read(file)
+
+
+def test_a_profile_of_somebody_else_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "cluster.yaml"
+    file.write_text("slurm: {nodes: 3}\n")
+    file.chmod(0o600)
+    owner = file.stat().st_uid
+    monkeypatch.setattr(site, "_see_who_may_write", partial(_as_another, site._see_who_may_write))
+    with pytest.raises(NoWorkers, match=f"expected one of your own, .* found one of user {owner + 1}; set XDG_CONFIG_HOME .* `tidalign cluster init`"):
+        read(file)
+
+
+def _as_another(see: Any, place: Path, found: os.stat_result) -> None:
+    """Take what is there for somebody else's."""
+    see(place, os.stat_result([*found[:4], found.st_uid + 1, *found[5:10]]))
 
 
 def test_init_takes_the_partition_with_gpus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -93,7 +123,9 @@ def test_without_slurm_one_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     assert cli.main(["cluster", "init"]) == 69
-    assert cli.main(["--cluster", "slurm", "pairs", "a.fa", "b.fa", "-o", str(tmp_path / "o.sam")]) == 69
+    for name in ("c.fa", "d.fa"):
+        (tmp_path / name).write_text(">a\nACGT\n")
+    assert cli.main(["--cluster", "slurm", "pairs", str(tmp_path / "c.fa"), str(tmp_path / "d.fa"), "-o", str(tmp_path / "o.sam")]) == 69
     err = capsys.readouterr().err.splitlines()
     assert "sinfo is not found" in err[0] and "sbatch is not found" in err[1]
     assert cli.main(["--cluster=slurm", "--dry-run", "--time", "9", "pairs", "a.fa", "b.fa", "-o", str(tmp_path / "o.sam")]) == 0
@@ -132,9 +164,69 @@ def test_who_follows_a_job_no_longer_does_not_end_it(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setattr(job, "submit", lambda text: "77")
     monkeypatch.setattr(job, "follow", lambda *_: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(submit, "_see_inputs", lambda _: None)
     assert cli.main(["--cluster", "slurm", "--follow", "pairs", "a.fa", "b.fa", "-o", str(tmp_path / "o.sam")]) == 130
     err = capsys.readouterr().err
     assert "job 77 goes on, its log no longer shown; scancel 77 ends it" in err and "again" not in err
+
+
+def test_who_follows_a_job_is_told_what_it_waits_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Once for each, and of its end where there is no log that tells it."""
+    states = iter(["PENDING Reason=Priority", "PENDING Reason=Priority", "PENDING Reason=PartitionTimeLimit", "CANCELLED Reason=None"])
+    monkeypatch.setattr(job.subprocess, "run", lambda *_, **__: subprocess.CompletedProcess([], 0, f"JobId=7 JobState={next(states)} ExitCode=0:0\n", ""))
+    monkeypatch.setattr(job, "POLL_SECONDS", 0.0)
+    told, shown = list[str](), list[str]()
+    assert job.follow("7", tmp_path / "log", shown.append, told.append) == 143
+    assert (told, shown) == (["job 7: PENDING (Priority)", "job 7: PENDING (PartitionTimeLimit)", "job 7: CANCELLED"], [])
+    states = iter(["RUNNING Reason=None", "COMPLETING Reason=None", "CANCELLED Reason=None"])
+    (tmp_path / "log").write_text("the command that goes on\n")
+    told.clear()
+    assert job.follow("7", tmp_path / "log", shown.append, told.append) == 143
+    assert (told, shown) == (["job 7: RUNNING"], ["the command that goes on\n"])
+
+
+@pytest.fixture
+def sbatch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a program that stands in for sbatch: it writes a job's script into a file, which this gives."""
+    script = tmp_path / "script"
+    (tmp_path / "sbatch").write_text(f"#!/bin/sh\ncat > {script}\necho 77\n")
+    (tmp_path / "sbatch").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    return script
+
+
+def test_what_a_job_would_not_see_is_not_submitted(sbatch: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    for name in ("a.fa", "b.fa"):
+        Path(name).write_text(">a\nACGT\n")
+    Path("jobs.tsv").write_text("target\tquery\na.fa\tgone.fa\n")
+    with Path("a.fa").open() as opened:
+        here = f"/dev/fd/{opened.fileno()}"
+        for words, status, said in (
+            (["pairs", "-", "b.fa"], 65, "-: expected a file that the nodes of a job see, found a pipe or a device of this machine"),
+            (["pairs", "a.fa", here], 65, f"{here}: expected a file"),
+            (["search", "pipe", "b.fa"], 65, "pipe: expected a file"),
+            (["genome", "a.fa", "/dev/stdin[unmask]"], 65, "/dev/stdin: expected a file"),
+            (["genomes", "-"], 65, "-: expected a file"),
+            (["pairs", "a.fa", "gone.fa"], 66, "gone.fa: expected a file that the nodes of a job see, found none"),
+            (["genome", "a.fa[multiple]", "gone.fa[unmask]"], 66, "gone.fa: expected a file"),
+            (["genomes", "jobs.tsv"], 66, "gone.fa"),
+        ):
+            assert cli.main(["--cluster", "slurm", *words, "-o", "out.sam" if words[0] == "pairs" else "out"]) == status, words
+            assert said in (err := capsys.readouterr().err), err
+    assert not sbatch.exists()
+    assert cli.main(["--cluster", "slurm", "genome", "a.fa[multiple]", "b.fa", "-o", "out.maf"]) == 0 and sbatch.exists()
+
+
+def test_a_percent_sign_of_a_path_is_none_of_slurms(sbatch: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("a.fa", "b.fa"):
+        (tmp_path / name).write_text(">a\nACGT\n")
+    (folder := tmp_path / "50%j").mkdir()
+    assert cli.main(["--cluster", "slurm", "pairs", str(tmp_path / "a.fa"), str(tmp_path / "b.fa"), "-o", str(folder / "%A.sam")]) == 0
+    assert f"#SBATCH --output={tmp_path}/50%%j/%%A.sam.%j.log\n" in sbatch.read_text()
+    assert f"log {tmp_path}/50%j/%A.sam.77.log; scancel 77" in capsys.readouterr().err
 
 
 PAIRS = ["pairs", "a.fa", "b.fa", "-o", "o.sam"]
@@ -151,6 +243,8 @@ PAIRS = ["pairs", "a.fa", "b.fa", "-o", "o.sam"]
         (["--dry-run", "check"], "an estimate is for pairs, genome, genomes, search"),
         (["--json", *PAIRS], "--json goes with --dry-run"),
         (["--cluster", "slurm", "--time", "soon", *PAIRS], "expected a time as Slurm has it"),
+        (["--cluster", "slurm", "--time", "0", *PAIRS], "expected more than 0, as for Slurm that is no limit, found '0'"),
+        (["--cluster", "slurm", "--time", "0-00:00", *PAIRS], "expected more than 0"),
         (["--stop-after", "0", *PAIRS], "expected a time such as 90s"),
         (["--cluster", "slurm", "genome", "a.fa", "b.fa", "--format=maf"], "a job has no terminal"),
         (["--cluster", "slurm", "--scheduler=x", *PAIRS], "unrecognized|required|invalid"),

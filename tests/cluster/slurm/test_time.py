@@ -118,6 +118,17 @@ def test_a_job_is_cancelled_and_the_command_goes_on(slurm: Site, tmp_path: Path,
     assert set(done).isdisjoint(event["task"] for event in events(tmp_path, "done")[len(done) :])
 
 
+def test_the_log_of_a_job_has_the_name_that_is_said(slurm: Site, tmp_path: Path) -> None:
+    """Also where its path has what Slurm puts other words for."""
+    (folder := tmp_path / "50%j").mkdir()
+    environment = slurm.environment | write(folder, "slurm: {nodes: 1}\n")
+    done = program(folder, "--cluster", "slurm", "--follow", *PAIRS, "-o", "%A.sam", environment=environment)
+    number = done.stdout.strip()
+    (log,) = folder.glob("*.log")
+    assert log.name == f"%A.sam.{number}.log" and log.read_text().splitlines()[-1] in done.stderr
+    assert f"job {number}: " in done.stderr.replace(f"job {number}: submitted", "")
+
+
 def test_a_clock_of_ones_own(tmp_path: Path, expected: bytes) -> None:
     write(tmp_path)
     slow = {"TIDALIGN_TEST_SLOW": "3"}
