@@ -18,11 +18,9 @@ import numpy.typing as npt
 
 from tidalign.kernels.text.lines import count_file_marks
 from tidalign.kernels.text.lines import count_marks as count_line_marks
-from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.files.decompress import bgzf_blocks, changed, read_range
 from tidalign.pipeline.files.sniff import Input
-from tidalign.pipeline.pairs.input.records import FORMATS, FOUR_LINES, Format
-from tidalign.pipeline.pairs.pack import count_pairs
+from tidalign.pipeline.pairs.input.records import FORMATS, Format, without_blanks
 
 Positions = npt.NDArray[np.int64]
 
@@ -125,8 +123,17 @@ def count_marks(task: tuple[Input, Positions]) -> tuple[list[int], bool, list[bo
     return counts.tolist(), bool(begins[0]), ended.tolist()
 
 
+def _blank_lines(source: Input, positions: Positions) -> tuple[int, int]:
+    """Count the empty lines at the end of a text, and the cells before that with the end of its last other line."""
+    text, cell = b"", len(positions) - 1
+    while cell and not text.strip(b"\r\n"):
+        cell -= 1
+        text = read_range(source.path, source.compression, int(positions[cell]), int(positions[cell + 1])) + text
+    return text[len(text.rstrip(b"\r\n")) : -1].count(b"\n"), cell
+
+
 class Counted:
-    """The index of a text that grows: of the cells that were counted so far.
+    """The index of a text that grows: of the cells that were counted so far. Of empty lines at its end none is counted.
 
     tasks: stretches of TASK_CELLS cells, each to be counted by `count_marks`.
     """
@@ -134,9 +141,11 @@ class Counted:
     def __init__(self, source: Input) -> None:
         positions, before = cells(source)
         self.tasks = [(source, positions[begin : begin + TASK_CELLS + 1]) for begin in range(0, len(positions) - 1, TASK_CELLS)]
+        self._form = FORMATS[source.format]
+        self._blank, self._certain = _blank_lines(source, positions) if self._form.lines else (0, 0)
         self._marks = np.zeros(len(positions), np.int64)
         self._line_starts = np.ones(len(positions), np.bool_)
-        self._letters, self._positions = (before * FORMATS[source.format].weight).astype(np.float64), positions
+        self._letters, self._positions = (before * self._form.weight).astype(np.float64), positions
         self._cells = 0
 
     def add(self, counted: tuple[list[int], bool, list[bool]]) -> None:
@@ -147,6 +156,12 @@ class Counted:
         self._marks[begin + 1 : end + 1] = self._marks[begin] + np.cumsum(counts)
         self._line_starts[begin + 1 : end + 1] = ended
         self._cells = end
+        if self._blank and self._whole:
+            np.minimum(self._marks, without_blanks(self._form, int(self._marks[-1]), self._blank), out=self._marks)
+
+    @property
+    def _whole(self) -> bool:
+        return self._cells == len(self._marks) - 1
 
     @property
     def letters(self) -> float:
@@ -155,8 +170,8 @@ class Counted:
 
     @property
     def index(self) -> RecordIndex:
-        """The index of the cells that were counted."""
-        known = slice(self._cells + 1)
+        """The index of the cells that were counted; before all are, without those that may have empty lines of the end."""
+        known = slice((min(self._cells, self._certain) if self._blank and not self._whole else self._cells) + 1)
         return RecordIndex(self._marks[known], self._letters[known], self._positions[known], self._line_starts[known])
 
 
@@ -237,55 +252,3 @@ class Blocks(ABC):
     @abstractmethod
     def _known(self, *, whole: bool) -> list[PairBlock]:
         """Give the blocks that were not given yet; whole: all was counted."""
-
-
-class TextBlocks(Blocks):
-    """Cuts text files, of which the i-th records, or two that follow each other, are a pair."""
-
-    def __init__(self, inputs: Sequence[Input], bases: int | None, *, interleaved: bool) -> None:
-        self._paths = [text.path for text in inputs]
-        self._texts = [text for text in inputs if text.format != "empty"]
-        self._each = 2 if interleaved else 1
-        self._counted = [Counted(text) for text in self._texts]
-        self._bases = bases or block_bases(sum(counted.letters for counted in self._counted))
-        self._given = self._first = 0
-        # The files in turns, so that both are known up to about the same pair.
-        self._turns = sorted((place, file) for file, counted in enumerate(self._counted) for place in range(len(counted.tasks)))
-        super().__init__([(count_marks, self._counted[file].tasks[place]) for place, file in self._turns])
-        if not self.tasks:
-            self.pairs = 0
-
-    def share(self, block: PairBlock) -> float:
-        return sum(span.stop - span.start for span in block.spans) / max(1, sum(text.size for text in self._texts))
-
-    def _add(self, place: int, result: Any) -> None:
-        self._counted[self._turns[place][1]].add(result)
-
-    def _known(self, *, whole: bool) -> list[PairBlock]:
-        indexes = [counted.index for counted in self._counted]
-        forms = [FORMATS[text.format] for text in self._texts]
-        marks = [form.marks * self._each for form in forms]
-        if whole:
-            pairs = self.pairs = self._total()
-        elif len(self._texts) < len(self._paths):
-            pairs = 0  # a file without records: the other must have none, too
-        else:
-            pairs = min((max(0, int(index.marks[-1]) - 1) // count for index, count in zip(indexes, marks, strict=True)), default=0)
-        cuts = cut(list(zip(indexes, marks, strict=True)), self._first, pairs, self._bases, more=not whole)
-        blocks = []
-        for first, count in cuts:
-            spans = (index.span(form, first * self._each, count * self._each) for index, form in zip(indexes, forms, strict=True))
-            blocks.append(PairBlock(self._given, first, count, tuple(spans)))
-            self._given, self._first = self._given + 1, first + count
-        return blocks
-
-    def _total(self) -> int:
-        """Count the pairs. Raises InputError where files have unequal numbers of records, or one ends amid a record."""
-        counts = dict.fromkeys(self._paths, 0)
-        for text, counted in zip(self._texts, self._counted, strict=True):
-            lines = int(counted.index.marks[-1])
-            records, rest = divmod(lines, FORMATS[text.format].marks)
-            if rest:  # of FASTQ: other formats have one mark a record
-                raise InputError(text.path, "four lines", f"{rest} at the end of the file", FOUR_LINES, record=records + 1, line=lines)
-            counts[text.path] = records
-        return count_pairs(list(counts), list(counts.values()), interleaved=self._each == 2)

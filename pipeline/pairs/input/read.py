@@ -14,10 +14,10 @@ from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.files.decompress import PLAIN_BYTES, changed, crc32, plain_range, range_pieces
 from tidalign.pipeline.files.sniff import Input, sniff, waits
 from tidalign.pipeline.pairs.input import tables
-from tidalign.pipeline.pairs.input.index import BLOCK_BASES, Blocks, PairBlock, RecordSpan, TextBlocks
-from tidalign.pipeline.pairs.input.records import FORMATS, find_lines, gathered, marked, parse
-from tidalign.pipeline.pairs.input.stream import stream_pairs
-from tidalign.pipeline.pairs.pack import flat, pair_table, split
+from tidalign.pipeline.pairs.input.index import BLOCK_BASES, Blocks, Counted, PairBlock, RecordSpan, block_bases, count_marks, cut
+from tidalign.pipeline.pairs.input.records import FORMATS, FOUR_LINES, find_lines, gathered, marked, parse
+from tidalign.pipeline.pairs.input.stream import records, stream_pairs
+from tidalign.pipeline.pairs.pack import count_pairs, flat, pair_table, split
 
 _OPTIONS = ("interleaved", "same_names", "query_column", "target_column", "alphabet")
 
@@ -114,13 +114,75 @@ def inspect(
     return source
 
 
+class TextBlocks(Blocks):
+    """Cuts text files, of which the i-th records, or two that follow each other, are a pair."""
+
+    def __init__(self, source: PairSource, bases: int | None) -> None:
+        self._paths = [text.path for text in source.inputs]
+        self._texts = [text for text in source.inputs if text.format != "empty"]
+        self._alphabet, self._each = source.alphabet, 2 if source.interleaved else 1
+        self._counted = [Counted(text) for text in self._texts]
+        self._bases = bases or block_bases(sum(counted.letters for counted in self._counted))
+        self._given = self._first = 0
+        # The files in turns, so that both are known up to about the same pair.
+        self._turns = sorted((place, file) for file, counted in enumerate(self._counted) for place in range(len(counted.tasks)))
+        super().__init__([(count_marks, self._counted[file].tasks[place]) for place, file in self._turns])
+        if not self.tasks:
+            self.pairs = 0
+
+    def share(self, block: PairBlock) -> float:
+        return sum(span.stop - span.start for span in block.spans) / max(1, sum(text.size for text in self._texts))
+
+    def _add(self, place: int, result: Any) -> None:
+        self._counted[self._turns[place][1]].add(result)
+
+    def _known(self, *, whole: bool) -> list[PairBlock]:
+        indexes = [counted.index for counted in self._counted]
+        forms = [FORMATS[text.format] for text in self._texts]
+        marks = [form.marks * self._each for form in forms]
+        if whole:
+            pairs = self.pairs = self._total()
+        elif len(self._texts) < len(self._paths):
+            pairs = 0  # a file without records: the other must have none, too
+        else:
+            pairs = min((max(0, int(index.marks[-1]) - 1) // count for index, count in zip(indexes, marks, strict=True)), default=0)
+        cuts = cut(list(zip(indexes, marks, strict=True)), self._first, pairs, self._bases, more=not whole)
+        blocks = []
+        for first, count in cuts:
+            spans = (index.span(form, first * self._each, count * self._each) for index, form in zip(indexes, forms, strict=True))
+            blocks.append(PairBlock(self._given, first, count, tuple(spans)))
+            self._given, self._first = self._given + 1, first + count
+        return blocks
+
+    def _total(self) -> int:
+        """Count the pairs as `_sum` does; where that fails, raise InputError for the first record that is not right, if there is any: it may be why."""
+        try:
+            return self._sum()
+        except InputError:
+            for text in self._texts:
+                for _ in records(text, self._alphabet):
+                    pass
+            raise
+
+    def _sum(self) -> int:
+        """Count the pairs. Raises InputError where files have unequal numbers of records, or one ends amid a record."""
+        counts = dict.fromkeys(self._paths, 0)
+        for text, counted in zip(self._texts, self._counted, strict=True):
+            lines = int(counted.index.marks[-1])
+            count, rest = divmod(lines, FORMATS[text.format].marks)
+            if rest:  # of FASTQ: other formats have one mark a record
+                raise InputError(text.path, "four lines", f"{rest} at the end of the file", FOUR_LINES, record=count + 1, line=lines)
+            counts[text.path] = count
+        return count_pairs(list(counts), list(counts.values()), interleaved=self._each == 2)
+
+
 def blocks(source: PairSource, *, block_bases: int | None = None) -> Blocks | None:
     """Make what cuts an input into blocks of about `block_bases` letters, `index.block_bases` where None; None if only in sequence (`stream_blocks`)."""
     if not source.has_ranges:
         return None
     if source.inputs[0].is_table:
         return tables.TableBlocks(source.inputs[0], (source.query_column, source.target_column), block_bases)
-    return TextBlocks(source.inputs, block_bases, interleaved=source.interleaved)
+    return TextBlocks(source, block_bases)
 
 
 def plan(source: PairSource, *, block_bases: int | None = None) -> list[PairBlock] | None:

@@ -69,6 +69,12 @@ class Lines:
         return np.where(self.starts < self.ends, letters[np.minimum(self.starts, len(letters) - 1)], 0).astype(np.uint8) if len(self) else np.empty(0, np.uint8)
 
 
+def without_blanks(form: Format, lines: int, blank: int) -> int:
+    """Count the lines of a whole text of so many, the empty ones at its end left out; not the qualities of a record without letters."""
+    filled = lines - blank
+    return filled + (form.lines == 4 and filled % 4 == 3 and blank > 0)
+
+
 def find_lines(text: memoryview | bytes, *, at_line_start: bool = True) -> Lines:
     """Find the lines that begin in a text; the last may lack its end. at_line_start: whether one begins at its first byte."""
     return Lines(text, *line_bounds(np.frombuffer(text, np.uint8), at_line_start))
@@ -115,9 +121,7 @@ def names_in(text: Any, starts: Positions, ends: Positions) -> Any:
 
 
 def _fastq(lines: Lines, place: RecordPlace) -> tuple[Any, Any]:
-    if len(lines) % 4:
-        raise place.error(len(lines) // 4, "four lines", f"{len(lines) % 4} at the end of the file", FOUR_LINES, line=len(lines) % 4)
-    head, letters, plus, quality = (lines[i::4] for i in range(4))
+    head, letters, plus, quality = (lines[i : len(lines) // 4 * 4 : 4] for i in range(4))
     row, named = other_record(np.frombuffer(lines.text, np.uint8), lines.starts, lines.ends)
     if row < len(head):
         for line, part, mark in ((1, head, "@"), (3, plus, "+")):
@@ -125,6 +129,8 @@ def _fastq(lines: Lines, place: RecordPlace) -> tuple[Any, Any]:
                 raise place.error(row, f"a line that begins with {mark!r}", _shown(part, row), FOUR_LINES, line=line)
         lengths = (int(part.ends[row] - part.starts[row]) for part in (letters, quality))
         raise place.error(row, f"{next(lengths)} qualities for as many letters", f"{next(lengths)}", FOUR_LINES, line=4)
+    if len(lines) % 4:
+        raise place.error(len(lines) // 4, "four lines", f"{len(lines) % 4} at the end of the file", FOUR_LINES, line=len(lines) % 4)
     if named:
         repeated = np.flatnonzero(plus.ends - plus.starts > 1)
         texts = [gather(lines.text, part[repeated].starts + 1, part[repeated].ends) for part in (head, plus)]
@@ -259,9 +265,12 @@ def _complete(text: bytes, last: bool, form: Format, file: str, first: int) -> t
     follows."""
     lines = find_lines(text)
     marks = marked(lines, form)
+    if form.lines:  # every line is a mark; empty ones stay for what follows, or are the last
+        filled = int(np.flatnonzero(lines.ends > lines.starts).max(initial=-1)) + 1
+        marks = marks[: without_blanks(form, len(lines), len(lines) - filled) if last else filled]
     complete = len(marks) if last else max(0, len(marks) - 1) // form.marks * form.marks
     begin = int(marks[0]) if len(marks) else len(lines)
-    end = int(marks[complete]) if complete < len(marks) else len(lines)
+    end = int(marks[complete]) if complete < len(marks) else len(marks) if form.lines else len(lines)
     if (lines.ends[:begin] > lines.starts[:begin]).any():
         raise RecordPlace(file, first, form.lines, form.records).error(0, f"a line that begins with {form.first.decode()!r}", _shown(lines, 0))
     return lines[begin:end], -(-complete // form.marks), text[lines.starts[end] :] if end < len(lines) else b""

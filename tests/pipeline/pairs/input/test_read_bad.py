@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bgzip import bgzf
 
 from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.pairs.input.read import inspect, plan, read_block, stream_blocks
@@ -99,6 +100,44 @@ def test_empty(name: str) -> None:
     assert "(3), found 0" in str(error)
 
 
+FASTQ = b"".join(b"@r%d\nACGT\n+\nIIII\n" % number for number in range(1, 10_001))
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress, bgzf])
+@pytest.mark.parametrize(
+    ("old", "new", "line", "words"),
+    [
+        (b"r7001\nACGT\n+\nIIII\n", b"r7001\nAC\nGT\n+\nII\nII\n", 28_003, "a line that begins with '+', found 'GT'"),
+        (b"@r7001\n", b"\n@r7001\n", 28_001, "a line that begins with '@', found an empty line"),
+        (b"@r7001\n", b"\n\n\n\n@r7001\n", 28_001, "a line that begins with '@', found an empty line"),
+        (b"@r7001\nACGT\n", b"@r7001\nAC-T\n", 28_002, "'-' at position 3 of 'r7001'"),
+        (b"IIII\n@r10000\nACGT\n+\n", b"IIII\n@r10000\nACGT\n+", 39_999, "four lines, found 3 at the end"),
+    ],
+)
+def test_a_fault_amid_a_file_is_named_where_it_is(tmp_path: Path, compress: Any, old: bytes, new: bytes, line: int, words: str) -> None:
+    """Numbers of records that do not fit come of it."""
+    (tmp_path / "whole.fq").write_bytes(FASTQ)
+    text = FASTQ.replace(old, new)
+    (tmp_path / "bad.fq").write_bytes(compress(text.removesuffix(b"IIII\n") if line > 30_000 else text))
+    error = refused(tmp_path / "bad.fq", tmp_path / "whole.fq")
+    assert words in str(error) and (error.record, error.line) == ((line + 3) // 4, line)
+    error = refused(tmp_path / "bad.fq", interleaved=True)
+    assert words in str(error) and (error.record, error.line) == ((line + 3) // 4, line)
+
+
+def test_fastq_within_fasta(tmp_path: Path) -> None:
+    (tmp_path / "mix.fa").write_text(">x\nACGT\n@y\nACGT\n+\nIIII\n")
+    (tmp_path / "two.fa").write_text(">x\nACGT\n>y\nACGT\n")
+    assert "'@' at position 5 of 'x'" in str(refused(tmp_path / "mix.fa", tmp_path / "two.fa"))
+    assert "as many records as in" in str(refused(tmp_path / "two.fa", BAD / "ok.fa"))
+
+
+def test_an_empty_line_amid_pairs(tmp_path: Path) -> None:
+    (tmp_path / "a.seq").write_text(">ACGT\n<ACGA\n\n>ACGT\n<ACGA\n")
+    error = refused(tmp_path / "a.seq")
+    assert (error.record, error.line) == (2, 3) and "found an empty line" in str(error)
+
+
 def test_truncated_gzip_names_the_record_that_is_not_whole() -> None:
     there = zlib.decompressobj(31).decompress((BAD / "trunc.fq.gz").read_bytes())
     assert WRONG["trunc.fq.gz"][0] == there.count(b"\n") // 4 + 1
@@ -173,7 +212,7 @@ TEXTS = {
     "other name after +": (b"@a\nACGT\n+b\nIIII\n", "or nothing, after '+'"),
     "two sequence lines": (b"@a\nAC\nGT\n+\nII\nII\n@b\nACGT\n", "begins with '+'"),
     "no @": (b"@a\nACGT\n+\nIIII\nb\nACGT\n+\nIIII\n", "record 2, line 5"),
-    "blank line in FASTQ": (b"@a\nACGT\n+\nIIII\n\n", "found 1"),
+    "blank line in FASTQ": (b"@a\nACGT\n\n+\nIIII\n", "begins with '+', found an empty line"),
     "no quality": (b"@a\nACGT\n", "found 2"),
     ".seq without a target": (b">ACGT\n<ACGT\n>ACGT\n", "even number"),
     ".seq out of turn": (b">ACGT\n<ACGT\n<ACGT\n>ACGT\n", "record 2, line 3"),
