@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from tidalign.cluster.errors import NoGuard
 from tidalign.kernels.runtime.numba_cache import COMPILING, LISTENERS
-from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, MissingInput
+from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, ManifestMismatch, MissingInput
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.formats.export import refuse_input
 from tidalign.pipeline.store import rundir
@@ -41,7 +41,8 @@ def resources_of(args: argparse.Namespace) -> Resources:
 def prepared(directory: Path, layout: Layout, *, new: bool, source: Any = None, files: Sequence[str | Path] = ()) -> Iterator[None]:
     """Check that a directory is, or can become, a run directory with this layout, and empty it if a new run is wanted.
 
-    Input that turns out bad leaves nothing behind, so that the same command works once it is mended. Raises CannotWrite rather than touch other files.
+    Input that turns out bad, or shards that are not of one run, leave nothing behind, so that the same command works once that is mended. Raises CannotWrite
+    rather than touch other files.
     files: what is to be written in the end, of which none may be one that the source reads.
     """
     for file in files:
@@ -56,8 +57,9 @@ def prepared(directory: Path, layout: Layout, *, new: bool, source: Any = None, 
         yield
     except NoGuard as error:
         raise NoGuard(str(error)) from None  # nobody wants to see by how many of our functions it came
-    except (InputError, MissingInput):
-        if not (directory / "manifest.json").exists():
+    except (InputError, MissingInput, ManifestMismatch) as error:
+        begun = "plan.json" if isinstance(error, ManifestMismatch) else "manifest.json"  # with a plan it is another run's, which is to stay
+        if not (directory / begun).exists():
             _empty(directory, layout, entirely=not existed)
         for made in missing:  # by this run, the innermost first
             with suppress(OSError):  # others have put something there

@@ -102,8 +102,14 @@ def test_shards_of_other_runs_are_refused(inputs: tuple[Path, Path], tmp_path: P
         words = ("-o", tmp_path / f"shard.{number}", "--shard", f"{number}/2", "--penalties", penalties)
         assert command("pairs", *inputs, "--device", "cpu", *words).returncode == 0
     runs = [tmp_path / "shard.1", tmp_path / "shard.2"]
-    answer = command("merge", *runs, "-o", tmp_path / "out.sam")
-    assert answer.returncode == Exit.MANIFEST_MISMATCH and "expected a shard of the run of" in answer.stderr
+    for out in ("out.sam", "new/folder/out.sam", "new/run"):
+        answer = command("merge", *runs, "-o", tmp_path / out)
+        assert answer.returncode == Exit.MANIFEST_MISMATCH and "expected a shard of the run of" in answer.stderr
+        assert not (tmp_path / "out.sam.run").exists() and not (tmp_path / "new").exists()  # nothing that would be in the way
+    assert command("pairs", *inputs, "--device", "cpu", "-o", tmp_path / "whole").returncode == 0
+    before = {path: path.read_bytes() for path in (tmp_path / "whole").rglob("*") if path.is_file()}
+    assert command("merge", runs[0], "-o", tmp_path / "whole").returncode == Exit.MANIFEST_MISMATCH
+    assert {path: path.read_bytes() for path in (tmp_path / "whole").rglob("*") if path.is_file()} == before  # another run is left alone
     assert command("merge", tmp_path / "none", "-o", tmp_path / "out.sam").returncode == Exit.NO_INPUT
 
 
