@@ -15,6 +15,7 @@ from typing import Any, cast
 from distributed import Client
 
 import tidalign
+from tidalign.cluster.backlog import Backlog
 from tidalign.cluster.errors import ClusterLost, NoWorkers
 from tidalign.cluster.given import KnownAddress
 
@@ -50,13 +51,25 @@ def connected(address: str) -> Iterator[Any]:
         client.status = "closed"  # one that could not be would be waited for once more when the process ends
 
 
-def see_workers(client: Any, address: str) -> None:
-    """Wait until a scheduler has a worker. NoWorkers where none comes, ClusterLost where the scheduler goes away."""
+@contextmanager
+def with_workers(client: Any, address: str) -> Iterator[None]:
+    """Wait until a scheduler has a worker, and have it want one while the context lasts: an adaptive cluster that nobody wants anything of starts none,
+    or takes away those that it has. NoWorkers where none comes, ClusterLost where the scheduler goes away."""
+    wanted = Backlog(client)
     with answering(client):
+        wanted.show(1)
         try:
             client.wait_for_workers(1, timeout=CONNECT_TIMEOUT)
         except TimeoutError as error:
-            raise NoWorkers(f"{address}: the scheduler has no workers; start some with `dask worker {address} --nthreads 1`") from error
+            raise NoWorkers(
+                f"{address}: the scheduler has no workers, and none came in {CONNECT_TIMEOUT:.0f} s; start some with `dask worker {address} --nthreads 1`; "
+                "an adaptive cluster that takes longer keeps some from the start with adapt(minimum=1)"
+            ) from error
+    try:
+        yield
+    finally:
+        with suppress(Exception):
+            wanted.show(0)
 
 
 def begun(call: Callable[[], Any]) -> "Future[Any]":

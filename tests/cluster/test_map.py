@@ -14,13 +14,14 @@ from typing import Any
 
 import psutil
 import pytest
+from distributed import Client
 from ending import survivors
 from external import PATIENCE
 from jobs import burn, die_once, hang_once, meet, refuse, square, wait_silently, whereabouts
 
 from tidalign.cluster import map as mapping
 from tidalign.cluster import others
-from tidalign.cluster.backlog import Backlog
+from tidalign.cluster.backlog import TASK_UNITS, Backlog
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.map import run_on
 from tidalign.cluster.start import Workers, start
@@ -309,17 +310,21 @@ def test_workers_that_join_late_are_tried_as_the_first_ones(external: Any, monke
 
 
 def test_an_adaptive_cluster_starts_workers_for_what_waits(tmp_path: Path) -> None:
-    """As many as it may, and no more is asked for once nothing waits."""
+    """As many as it may, also where it starts with none, and no more than one is asked for once nothing waits."""
     from distributed import LocalCluster
 
-    with LocalCluster(n_workers=1, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0") as cluster:
-        cluster.adapt(minimum=1, maximum=2, interval="200ms")
+    with LocalCluster(n_workers=0, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0") as cluster:
+        cluster.adapt(minimum=0, maximum=2, interval="200ms")
         with start(scheduler=cluster.scheduler_address) as workers:
+            time.sleep(2)  # after which an adaptive cluster has taken away what nobody wants
+            assert workers.live()
             outcomes = Recorded()
             run_on(workers, [Task(f"t{number}", meet, (str(tmp_path),)) for number in range(12)], outcomes, Stop())
             assert len(outcomes.results) == 12 and len(set(outcomes.results.values())) == 2
             assert not outcomes.deaths, "nobody died of it"
-            assert not [key for key in workers.client.run_on_scheduler(_keys) if "waiting" in key]
+            assert len([key for key in workers.client.run_on_scheduler(_keys) if "waiting" in key]) == TASK_UNITS
+        with Client(cluster, set_as_default=False) as client:
+            assert not [key for key in client.run_on_scheduler(_keys) if "waiting" in key]
 
 
 def _keys(dask_scheduler: Any) -> list[str]:
