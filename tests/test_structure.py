@@ -17,6 +17,11 @@ def test_no_source_is_long() -> None:
     assert {name(path): lines for path in SOURCES if (lines := len(path.read_text().splitlines())) > 300} == {}
 
 
+def test_no_line_of_cuda_is_long() -> None:
+    """ruff looks at Python's."""
+    assert [f"{name(path)}:{i}" for path in SOURCES for i, line in enumerate(path.read_text().splitlines(), 1) if len(line) > 160] == []
+
+
 def test_no_folder_is_large() -> None:
     folders = {path.parent for path in SOURCES}
     assert {name(folder): files for folder in folders if (files := sum(path.is_file() for path in folder.iterdir())) > 20} == {}

@@ -16,6 +16,7 @@ from tidalign.pipeline.search.records import COLUMN, NAME, empty_database
 from tidalign.pipeline.search.records import sequences as packed
 from tidalign.pipeline.search.statistics import DatabaseSize
 from tidalign.workflows.options.nearest import named
+from tidalign.workflows.options.scoring import read_scoring
 from tidalign.workflows.run.devices import of_process
 from tidalign.workflows.table import columns_of, names_of, sequences
 
@@ -48,7 +49,7 @@ def search(
     >>> search(["GATTACA"], ["CCGATTACACC", "TTTT"], min_score=10)["target_start"].to_pylist()
     [2]
     """
-    parameters = SearchParameters(scoring, alphabet, span, report, ambiguous, top=top, min_score=min_score, strand=strand)
+    parameters = SearchParameters(read_scoring(scoring, alphabet) or "", alphabet, span, report, ambiguous, top=top, min_score=min_score, strand=strand)
     query, target = (_side(given, role, parameters.alphabet) for given, role in ((queries, "queries"), (database, "database")))
     letters = databases.letters_of(target)
     if not letters:

@@ -4,8 +4,8 @@
 
 extern __shared__ int shared_cells[];
 
-// Packed letters (PackedSequences) of `count` sequences to words of 16, the first on top: words[word_places[i]..) forwards, words[word_places[count + i]..) backwards; and
-// their masks to the same places, two bits a letter.
+// Packed letters (PackedSequences) of `count` sequences to words of 16, the first on top: words[word_places[i]..) forwards, words[word_places[count + i]..)
+// backwards; and their masks to the same places, two bits a letter.
 extern "C" __global__ void bidirectional_words(const unsigned char* codes, const long long* code_offsets, const long long* lengths,
                                                const unsigned char* masks, const long long* mask_offsets, int count, int blocks,
                                                const long long* word_places, unsigned* words, unsigned* word_masks) {
@@ -80,6 +80,7 @@ extern "C" __global__ void __launch_bounds__(LEAF_THREADS)
     const Leaf end = leaf_wavefronts(part, words, masks, cells, directions);
     __threadfence_block();
     __syncthreads();
-    if (threadIdx.x == 0) counts[index] = end.penalty < 0 ? -1 : leaf_walk(part, end, words, masks, directions, op_memory + blockIdx.x * (steps + 1LL), runs + part.place);
+    if (threadIdx.x == 0)
+      counts[index] = end.penalty < 0 ? -1 : leaf_walk(part, end, words, masks, directions, op_memory + blockIdx.x * (steps + 1LL), runs + part.place);
   }
 }

@@ -1,6 +1,7 @@
 // Sweeps: wavefronts of many parts and of both directions, BIDIRECTIONAL_STEPS penalties a launch.
 //
-// A block owns some diagonals of one direction of one part and computes so many more on both sides as those can depend on meanwhile: no block waits for another.
+// A block owns some diagonals of one direction of one part and computes so many more on both sides as those can depend on meanwhile: no block waits for
+// another.
 #pragma once
 #include "bidirectional/bidirectional.cuh"
 

@@ -8,7 +8,15 @@ constexpr int WARP_WINDOW = 1024, BLOCK_WINDOW = 4096;  // columns at most
 __device__ __forceinline__ Start start_of(const Record& record, Wide query_length) {
   const Wide columns = columns_left(record, query_length);
   const int rows = rows_to_checkpoint(record);
-  return {record.target, record.query, record.onward, rows, (int)(columns < (1 << 30) ? columns : 1 << 30), record.width, record.fresh, 1 << 30, rows == rows_left(record)};
+  return {record.target,
+          record.query,
+          record.onward,
+          rows,
+          (int)(columns < (1 << 30) ? columns : 1 << 30),
+          record.width,
+          record.fresh,
+          1 << 30,
+          rows == rows_left(record)};
 }
 
 // The live row of a record into shared memory.
@@ -115,7 +123,8 @@ __device__ unsigned settle(const Pool& pool, const Record& after, const unsigned
   return id != NONE ? id : make_record<WARPS>(pool, after, live, shared);
 }
 
-// Sweeps a record's rows and notes what they bring. Returns the record to go on with, or NONE: the sweep ends there, or others have been there, or it must wait.
+// Sweeps a record's rows and notes what they bring. Returns the record to go on with, or NONE: the sweep ends there, or others have been there, or it must
+// wait.
 template <int WARPS>
 __device__ unsigned advance(const Pool& pool, const Genome& genome, const int* scores, unsigned id, Board& board, unsigned* live, unsigned long long* shared) {
   Record& record = *record_at(pool, id);

@@ -40,7 +40,8 @@ extern "C" __global__ void extension_begin(const Memory* memory, const Place* pl
 // Sides along their chains as far as those go. room: cells a side may look at. Listed, with how many in `counts`: records to sweep on from with a warp or a
 // block, each once in an epoch, and sides that may have to stop in their next record. quiet: rows without a best value after which a proof is believed that
 // nothing more comes.
-extern "C" __global__ void extension_follow(const Memory* memory, Side* sides, int count, Wide room, int epoch, int quiet, unsigned* jobs, unsigned* wide_jobs, int* cuts, unsigned long long* counts) {
+extern "C" __global__ void extension_follow(const Memory* memory, Side* sides, int count, Wide room, int epoch, int quiet, unsigned* jobs, unsigned* wide_jobs,
+                                            int* cuts, unsigned long long* counts) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count || sides[i].state != PENDING) return;
   Side side = sides[i];
@@ -69,7 +70,8 @@ extern "C" __global__ void extension_follow(const Memory* memory, Side* sides, i
       break;
     }
     side.passed++;
-    add_rows(side, record.rows, record.gain, record.best_row, record.best_column, record.border, record.border_row, record.border_column, record.widest, record.cells);
+    add_rows(side, record.rows, record.gain, record.best_row, record.best_column, record.border, record.border_row, record.border_column, record.widest,
+             record.cells);
     side.row += record.rows;
     if (record.next == NONE) {
       side.state = DONE;
@@ -81,10 +83,10 @@ extern "C" __global__ void extension_follow(const Memory* memory, Side* sides, i
   sides[i] = side;
 }
 
-// Records of the paths of sides `which`: paths[offsets[i]..), and the end in the last of them; those not marked in this epoch before, with room for their trace.
-// counts: records that a warp traces, records that a block traces, units of trace.
-extern "C" __global__ void extension_paths(const Memory* memory, const Side* sides, const unsigned* starts, const int* which, int count, const Wide* offsets, int epoch, unsigned* paths, int2* ends,
-                                           unsigned* traced, unsigned* traced_by_blocks, unsigned long long* counts) {
+// Records of the paths of sides `which`: paths[offsets[i]..), and the end in the last of them; those not marked in this epoch before, with room for their
+// trace. counts: records that a warp traces, records that a block traces, units of trace.
+extern "C" __global__ void extension_paths(const Memory* memory, const Side* sides, const unsigned* starts, const int* which, int count, const Wide* offsets,
+                                           int epoch, unsigned* paths, int2* ends, unsigned* traced, unsigned* traced_by_blocks, unsigned long long* counts) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count) return;
   const Side& side = sides[which[i]];
@@ -111,9 +113,10 @@ extern "C" __global__ void extension_paths(const Memory* memory, const Side* sid
   }
 }
 
-// Where sides leave the way of their leads, which have the same end (their own lead: not at all). Paths that meet stay together, so the records they share are the
-// last ones. own: how many come before those; meets: the lead's note to go on from, of those from note_places[lead] on, or -1.
-extern "C" __global__ void extension_meet(const unsigned* paths, const Wide* offsets, const int* leads, const Wide* note_places, int count, Wide* own, Wide* meets) {
+// Where sides leave the way of their leads, which have the same end (their own lead: not at all). Paths that meet stay together, so the records they share are
+// the last ones. own: how many come before those; meets: the lead's note to go on from, of those from note_places[lead] on, or -1.
+extern "C" __global__ void extension_meet(const unsigned* paths, const Wide* offsets, const int* leads, const Wide* note_places, int count, Wide* own,
+                                          Wide* meets) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count) return;
   const int lead = leads[i];
@@ -134,8 +137,9 @@ extern "C" __global__ void extension_meet(const unsigned* paths, const Wide* off
 
 // Runs of `count` sides' own part of the path into runs[places[i]..places[i + 1]), their number to counts: more than there is room for where it was too little.
 // before: how many of the lead's runs come before them.
-extern "C" __global__ void extension_walk(const Memory* memory, const unsigned* trace, const unsigned* paths, const Wide* offsets, const int2* ends, const int* sides, int count, const Wide* own,
-                                          const Wide* meets, const Wide* note_places, Note* notes, const Wide* places, unsigned* runs, Wide* counts, Wide* before, int* next) {
+extern "C" __global__ void extension_walk(const Memory* memory, const unsigned* trace, const unsigned* paths, const Wide* offsets, const int2* ends,
+                                          const int* sides, int count, const Wide* own, const Wide* meets, const Wide* note_places, Note* notes,
+                                          const Wide* places, unsigned* runs, Wide* counts, Wide* before, int* next) {
   const int lane = threadIdx.x % 32;
   while (true) {
     const int job = next_job(next, lane, nullptr, true);
@@ -157,7 +161,8 @@ extern "C" __global__ void extension_pack(const unsigned* runs, const Wide* plac
 }
 
 // Columns looked at in the rows of sides `which`: a side's, int32 pairs, from offsets[i] on.
-extern "C" __global__ void extension_ranges(const Memory* memory, const Side* sides, const unsigned* starts, const int* which, int count, const Wide* offsets, int2* ranges, int* next) {
+extern "C" __global__ void extension_ranges(const Memory* memory, const Side* sides, const unsigned* starts, const int* which, int count, const Wide* offsets,
+                                            int2* ranges, int* next) {
   const int lane = threadIdx.x % 32;
   while (true) {
     const int i = next_job(next, lane, nullptr, true);

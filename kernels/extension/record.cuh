@@ -55,7 +55,9 @@ __device__ __forceinline__ int record_units(int cells) { return (UNIT + 2 * ROWS
 
 __device__ __forceinline__ Wide rows_left(const Record& record) { return record.onward > 0 ? record.stop - record.target : record.target - record.stop; }
 // Columns beyond the first one.
-__device__ __forceinline__ Wide columns_left(const Record& record, Wide query_length) { return record.onward > 0 ? query_length - 1 - record.query : record.query; }
+__device__ __forceinline__ Wide columns_left(const Record& record, Wide query_length) {
+  return record.onward > 0 ? query_length - 1 - record.query : record.query;
+}
 
 // Whether a proof that nothing more comes is worth a trial: after so many rows without a best value.
 __device__ __forceinline__ bool in_tail(const Record& record, int quiet) { return record.quiet >= quiet && record.patience == 0; }

@@ -1,4 +1,5 @@
-// Rows of a y-drop sweep in order, LASTZ's rule to the cell (LASTZ.md 10): a team of WARPS warps holds a window of columns in registers, COLUMNS neighbouring ones a thread.
+// Rows of a y-drop sweep in order, LASTZ's rule to the cell (LASTZ.md 10): a team of WARPS warps holds a window of columns in registers, COLUMNS neighbouring
+// ones a thread.
 //
 // A row takes two passes. The first forms diagonal values and what gap along the row each thread sends on: a maximum of opened gaps, each raised by what
 // later columns will have paid (a plain prefix maximum over the team). The second settles cells. The line below which cells are dead rises within a row only
@@ -26,7 +27,8 @@ struct Swept {
 // live: shared memory of the team, the live row's words at the start (unless it is row 0) and, where the outcome is ALIVE, those of the row after the last.
 // ranges: columns looked at in every row. trace: 4 bits a cell, rows of the window's width; null but for TRACE.
 template <int WARPS, int COLUMNS, bool TRACE>
-__device__ __forceinline__ Swept sweep_rows(const Start& start, const Genome& genome, const int* scores, Board& board, unsigned* live, int2* ranges, unsigned* trace) {
+__device__ __forceinline__ Swept sweep_rows(const Start& start, const Genome& genome, const int* scores, Board& board, unsigned* live, int2* ranges,
+                                            unsigned* trace) {
   constexpr int WINDOW = 32 * WARPS * COLUMNS;
   constexpr bool KEPT = COLUMNS < 32;
   static_assert(ROWS <= 64, "a lane holds two letters of the target");
@@ -139,7 +141,8 @@ __device__ __forceinline__ Swept sweep_rows(const Start& start, const Genome& ge
       const int reach = min(max(end - x0, 0), COLUMNS);
       const unsigned beyond = reach < COLUMNS ? ~0u >> (32 - COLUMNS + reach) : 0;
       const unsigned open = ~gaps;
-      write_cells<COLUMNS>(trace + (Wide)(r - 1) * (WINDOW / 8) + x0 / 8, gaps | beyond, gaps_across | beyond, (opened_across & open) | beyond, (opened_down & open) | beyond);
+      write_cells<COLUMNS>(trace + (Wide)(r - 1) * (WINDOW / 8) + x0 / 8, gaps | beyond, gaps_across | beyond, (opened_across & open) | beyond,
+                           (opened_down & open) | beyond);
     }
     if (edge) {
       most = DEAD;

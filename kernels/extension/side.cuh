@@ -14,7 +14,8 @@ struct Side {
 constexpr Wide NO_BORDER = -(1LL << 62);
 
 // Adds what the rows of a record just passed bring. The later of best cell and border cell in the order of rows is the end.
-__device__ __forceinline__ void add_rows(Side& side, int rows, int gain, int best_row, int best_column, int border, int border_row, int border_column, int widest, int cells) {
+__device__ __forceinline__ void add_rows(Side& side, int rows, int gain, int best_row, int best_column, int border, int border_row, int border_column,
+                                         int widest, int cells) {
   const Wide before = side.total;
   if (best_row > 0) {
     side.total += gain;

@@ -3,7 +3,8 @@
 #include "extension/side.cuh"
 
 // The same with a block a sweep: wider windows.
-extern "C" __global__ void __launch_bounds__(32 * BLOCK_WARPS) extension_sweep_block(const Memory* memory, const unsigned* jobs, int count, int most, int* next) {
+extern "C" __global__ void __launch_bounds__(32 * BLOCK_WARPS)
+    extension_sweep_block(const Memory* memory, const unsigned* jobs, int count, int most, int* next) {
   __shared__ int scores[SCORES];
   __shared__ unsigned live[BLOCK_WINDOW];
   __shared__ Board board;
@@ -34,7 +35,8 @@ extern "C" __global__ void __launch_bounds__(32 * BLOCK_WARPS) extension_cut(con
     start.room = (int)(room - side.cells < (1 << 30) ? room - side.cells : 1 << 30);
     const Swept swept = sweep<BLOCK_WARPS>(start, memory->genome, scores, board, live, nullptr);
     side.passed++;
-    add_rows(side, swept.rows, swept.best - EXTENSION_YDROP, swept.best_row, swept.best_column, swept.border, swept.border_row, swept.border_column, swept.widest, swept.cells);
+    add_rows(side, swept.rows, swept.best - EXTENSION_YDROP, swept.best_row, swept.best_column, swept.border, swept.border_row, swept.border_column,
+             swept.widest, swept.cells);
     side.row += swept.rows;
     side.state = PENDING;
     if (swept.outcome == CUT) {

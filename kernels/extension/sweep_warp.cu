@@ -6,7 +6,8 @@
 
 // Sweeps on from each of `jobs`, `most` records at most, and no further than to where a proof says that nothing more comes (`quiet`: when to try; `tails`: how
 // many were proven, how many not).
-extern "C" __global__ void __launch_bounds__(32 * WARP_TEAMS, 3) extension_sweep(const Memory* memory, const unsigned* jobs, int count, int most, int quiet, unsigned long long* tails, int* next) {
+extern "C" __global__ void __launch_bounds__(32 * WARP_TEAMS, 3)
+    extension_sweep(const Memory* memory, const unsigned* jobs, int count, int most, int quiet, unsigned long long* tails, int* next) {
   __shared__ int scores[SCORES];
   __shared__ unsigned live[WARP_TEAMS][WARP_WINDOW];
   __shared__ Board board;

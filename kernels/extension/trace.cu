@@ -21,7 +21,8 @@ __device__ void trace_record(const Memory& memory, unsigned id, const int* score
   team_sync<WARPS>();
 }
 
-extern "C" __global__ void __launch_bounds__(32 * WARP_TEAMS, 3) extension_trace(const Memory* memory, const unsigned* records, int count, unsigned* trace, int* next) {
+extern "C" __global__ void __launch_bounds__(32 * WARP_TEAMS, 3)
+    extension_trace(const Memory* memory, const unsigned* records, int count, unsigned* trace, int* next) {
   __shared__ int scores[SCORES];
   __shared__ unsigned live[WARP_TEAMS][WARP_WINDOW];
   __shared__ Board board;
@@ -33,7 +34,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARP_TEAMS, 3) extension_trace
   }
 }
 
-extern "C" __global__ void __launch_bounds__(32 * BLOCK_WARPS) extension_trace_block(const Memory* memory, const unsigned* records, int count, unsigned* trace, int* next) {
+extern "C" __global__ void __launch_bounds__(32 * BLOCK_WARPS)
+    extension_trace_block(const Memory* memory, const unsigned* records, int count, unsigned* trace, int* next) {
   __shared__ int scores[SCORES];
   __shared__ unsigned live[BLOCK_WINDOW];
   __shared__ Board board;

@@ -7,7 +7,9 @@
 constexpr int PAIR = 0, ALONG = 1, DOWN = 2;
 
 // Columns of the window that a record's trace is made in, and of each of its threads: of a warp up to 1,024, else of a block.
-__device__ __forceinline__ int window_of(int widest) { return widest <= 512 ? 512 : widest <= 768 ? 768 : widest <= 1024 ? 1024 : widest <= 2048 ? 2048 : 4096; }
+__device__ __forceinline__ int window_of(int widest) {
+  return widest <= 512 ? 512 : widest <= 768 ? 768 : widest <= 1024 ? 1024 : widest <= 2048 ? 2048 : 4096;
+}
 
 __device__ __forceinline__ int columns_of(int window) { return window <= 1024 ? window / 32 : window / (32 * MOST_WARPS); }
 

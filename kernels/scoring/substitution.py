@@ -106,8 +106,8 @@ class Substitution:
         """Give a matrix of GAPS by its name in any case; pieces: its usual gap if None."""
         if name.upper() not in GAPS:
             raise ValueError(f"matrix {name!r}: expected one of {', '.join(GAPS)}, or a file in NCBI's format")
-        if alphabet == DNA:
-            raise ValueError(f"matrix {name!r} is of protein letters: leave --alphabet dna out")
+        if alphabet not in (None, PROTEIN):
+            raise ValueError(f"matrix {name!r} is of protein letters, not of alphabet {alphabet!r}: leave the alphabet out")
         letters, lower = _named(name.upper())
         return cls(PROTEIN, letters, lower, pieces or (GAPS[name.upper()],), name.upper())
 
@@ -207,6 +207,8 @@ def _check_letters(letters: str, alphabet: str | None) -> None:
         raise ValueError(f"expected each letter once, found {next(each for each in letters if letters.count(each) > 1)!r} twice")
     if any(not ("A" <= letter <= "Z" or letter == "*") for letter in letters):
         raise ValueError(f"expected letters A to Z and *, found {next(each for each in letters if not ('A' <= each <= 'Z' or each == '*'))!r}")
+    if alphabet == DNA and (others := set(letters) - _IUPAC):
+        raise ValueError(f"expected letters of DNA, found {', '.join(sorted(others))}: of proteins say --alphabet protein, or leave the alphabet out")
     needed = {DNA: "ACGT", PROTEIN: RESIDUES[:20], None: ""}[alphabet]
     if lacking := [letter for letter in needed if letter not in letters]:
         raise ValueError(f"expected a matrix of all {alphabet} letters, found none for {', '.join(lacking)}")

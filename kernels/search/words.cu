@@ -12,9 +12,9 @@ __device__ __forceinline__ unsigned four(unsigned codes) {
 
 // Codes of both sides, a byte a letter, sequences from multiples of four on. Blocks of a query share the sequences. shared_words, alike: [queries][sequences of
 // all strands], those of this strand: how many words of a sequence the query has, too; the same, less those that any letters would share.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    count_shared(const unsigned char* queries, const long long* query_starts, const int* query_lengths, const unsigned char* targets, const long long* target_starts,
-                 const int* target_lengths, int count, int blocks_a_query, int strand, int strands, int* shared_words, int* alike) {
+extern "C" __global__ void __launch_bounds__(THREADS) count_shared(const unsigned char* queries, const long long* query_starts, const int* query_lengths,
+                                                                   const unsigned char* targets, const long long* target_starts, const int* target_lengths,
+                                                                   int count, int blocks_a_query, int strand, int strands, int* shared_words, int* alike) {
   __shared__ unsigned has[WORDS / 32];
   __shared__ int different;
   const int query_row = blockIdx.x / blocks_a_query, lane = threadIdx.x & 31, warp = threadIdx.x >> 5, n = query_lengths[query_row];

@@ -146,9 +146,9 @@ __device__ inline void walk(const Letters& letters, int query_length, int target
 //     s - 1       before + 1 (D)     here + 1 (X)       after (I)
 //     s                              the largest; of equal ones X, then I; then along its matches
 //
-// The last row is that in which the last pair of the warp comes to its goal; or that a fourth of the way to the limit, if the pairs that are not there yet would
-// cost a tenth more than the limit, on average, if they went on as they have. Cells that no path within the limit crosses are left out on both sides; what a row kept of them is old, and is read by cells that no such path
-// crosses either.
+// The last row is that in which the last pair of the warp comes to its goal; or that a fourth of the way to the limit, if the pairs that are not there yet
+// would cost a tenth more than the limit, on average, if they went on as they have. Cells that no path within the limit crosses are left out on both sides;
+// what a row kept of them is old, and is read by cells that no such path crosses either.
 extern "C" __global__ void __launch_bounds__(EDIT_THREADS) edit_align(
     const unsigned* query_codes, const int* query_starts, const unsigned short* query_lengths, const int* query_mask_starts, const unsigned* target_codes,
     const int* target_starts, const unsigned short* target_lengths, const int* target_mask_starts, const int* list, int count, int sequence_words, int limit,

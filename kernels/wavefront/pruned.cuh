@@ -1,6 +1,7 @@
 // One pair by wavefronts of which a heuristic keeps the promising diagonals, a warp a pair: the rules of kernels/wavefront/pruned.py and cuts.py.
 //
-// A row says on which diagonals it has cells, ends outside the matrix trimmed, and what is read elsewhere is NONE; so rows need no margin, whatever their widths.
+// A row says on which diagonals it has cells, ends outside the matrix trimmed, and what is read elsewhere is NONE; so rows need no margin, whatever their
+// widths.
 #pragma once
 #include "wavefront/wavefront.cuh"
 

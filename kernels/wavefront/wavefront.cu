@@ -13,16 +13,17 @@ constexpr int LONGEST = 32767;
 #endif
 
 // Letters as letters/device.py sends them. Pairs `list[0..count)` (null: 0..count) are taken from a counter by resident warps or blocks: pairs without
-// ambiguous letters where WAVEFRONT_AMBIGUOUS is 0, pairs with some where not. rows: memory for the rows of every resident block that are not on chip; deep: for
-// its deep rows, if any. bound, missing: what a narrow pass says of a pair's penalty and of its query, for the pass after it. totals: words of the pool asked
-// for, words of CIGARs kept, pairs not aligned.
-extern "C" __global__ void __launch_bounds__(WAVEFRONT_THREADS* WAVEFRONT_PAIRS) wavefront_align(
-    const unsigned* query_codes, const int* query_starts, const unsigned short* query_lengths, const int* query_mask_starts, const unsigned* target_codes,
-    const int* target_starts, const unsigned short* target_lengths, const int* target_mask_starts, const unsigned char* masks, const int* list, int count,
-    int* next, int sequence_words, int width, Offset* row_memory, Offset* deep_memory, unsigned char* direction_memory, long long direction_bytes,
-    int* row_start_memory, unsigned char* op_memory, unsigned* run_memory, int run_words, int steps, int free_query_begin, int free_query_end,
-    int free_target_begin, int free_target_end, unsigned char* status, int* bound, int* missing, int* penalty, int* query_start, int* query_end,
-    int* target_start, int* target_end, unsigned* pool, unsigned long long pool_size, unsigned long long* totals, long long* cigar_place, unsigned short* cigar_runs) {
+// ambiguous letters where WAVEFRONT_AMBIGUOUS is 0, pairs with some where not. rows: memory for the rows of every resident block that are not on chip; deep:
+// for its deep rows, if any. bound, missing: what a narrow pass says of a pair's penalty and of its query, for the pass after it. totals: words of the pool
+// asked for, words of CIGARs kept, pairs not aligned.
+extern "C" __global__ void __launch_bounds__(WAVEFRONT_THREADS* WAVEFRONT_PAIRS)
+    wavefront_align(const unsigned* query_codes, const int* query_starts, const unsigned short* query_lengths, const int* query_mask_starts,
+                    const unsigned* target_codes, const int* target_starts, const unsigned short* target_lengths, const int* target_mask_starts,
+                    const unsigned char* masks, const int* list, int count, int* next, int sequence_words, int width, Offset* row_memory, Offset* deep_memory,
+                    unsigned char* direction_memory, long long direction_bytes, int* row_start_memory, unsigned char* op_memory, unsigned* run_memory,
+                    int run_words, int steps, int free_query_begin, int free_query_end, int free_target_begin, int free_target_end, unsigned char* status,
+                    int* bound, int* missing, int* penalty, int* query_start, int* query_end, int* target_start, int* target_end, unsigned* pool,
+                    unsigned long long pool_size, unsigned long long* totals, long long* cigar_place, unsigned short* cigar_runs) {
   const int thread = threadIdx.x % WAVEFRONT_THREADS, slot_in_block = threadIdx.x / WAVEFRONT_THREADS;
   const long long slot = (long long)blockIdx.x * WAVEFRONT_PAIRS + slot_in_block;
   const int arrays = WAVEFRONT_AMBIGUOUS ? 4 : 2;

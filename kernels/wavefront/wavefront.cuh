@@ -104,7 +104,8 @@ __device__ inline Outcome wavefront(const Pair& pair, Rows rows, const Scratch& 
     int h = pair.extend(k, max(k, 0));
     rows.at<Offset>(rows.m(0) + 2 * k) = h;
     if (WAVEFRONT_DEEP) rows.deep[rows.deep_m(0) + k] = h;
-    if (WAVEFRONT_FREE && k >= goal - ends.target_end && k <= goal + ends.query_end && h >= min(pair.target_length, pair.query_length + k)) found = min(found, k);
+    if (WAVEFRONT_FREE && k >= goal - ends.target_end && k <= goal + ends.query_end && h >= min(pair.target_length, pair.query_length + k))
+      found = min(found, k);
   }
   int row = 0, row1 = 0, row2 = 0, deep = 0, lo = first, hi = last, missing = -1, room = NOWHERE;
   // No path within the bound has a cell beside these diagonals at the penalties when they were found; from then on they are one more for every gap's letter.
@@ -221,7 +222,8 @@ __device__ inline Outcome wavefront(const Pair& pair, Rows rows, const Scratch& 
         if (d2 > pair.target_length) d2 = NONE;
         gap1 = (i1 & 0xffff) | (unsigned)d1 << 16;
         gap2 = (i2 & 0xffff) | (unsigned)d2 << 16;
-        if (WAVEFRONT_FREE && k >= goal - ends.target_end && k <= goal + ends.query_end && h >= min(pair.target_length, pair.query_length + k)) found = min(found, k);
+        if (WAVEFRONT_FREE && k >= goal - ends.target_end && k <= goal + ends.query_end && h >= min(pair.target_length, pair.query_length + k))
+          found = min(found, k);
       }
       rows.at<Offset>(to_m + 2 * k) = h;
       if (WAVEFRONT_DEEP) rows.deep[to_deep + k] = h;

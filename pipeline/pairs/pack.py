@@ -152,12 +152,17 @@ SURELY_DNA, OTHER_CODES = 200, 0.05
 """Say from how many letters on proteins are DNA that are all codes of bases, and up to which part of them codes may be none of _BASES."""
 
 _BASES = b"ACGTUNacgtun"
+_IS_BASE = np.isin(np.arange(256), np.frombuffer(_BASES, np.uint8))
+
+RECORD_OF_DNA, BASES_OF_DNA = 50, 3
+"""Say from how many letters on a record of proteins that are all _BASES, as many different ones, is DNA, whatever the others are."""
 
 _CONTROLS = bytes([*range(32), 127])
 _NAME_BYTES = bytes(sorted({*range(256)} - {*_CONTROLS}))
 _AT_ONCE = 1_000_000  # bytes
 
-_PROTEIN = "protein and other letters cannot be aligned as DNA; of proteins say so: --matrix blosum62, or --alphabet protein"
+_PROTEIN = "protein and other letters cannot be aligned as DNA; of proteins say so: --alphabet protein, of pairs with --matrix blosum62"
+_NO_PROTEIN = "leave --alphabet protein, or the matrix of proteins, out: DNA has scores of its own"
 
 _WAYS_OUT = {
     "U": "RNA: convert U to T",
@@ -204,17 +209,28 @@ def check_letters(letters: Any, names: Any, place: RecordPlace) -> Any:
     allowed, expected = ALPHABETS[place.alphabet]
     others = _others(data, allowed)
     if not others:
-        if place.alphabet == "protein" and len(data) >= SURELY_DNA and (besides := _besides_bases(data)) <= OTHER_CODES * len(data):
-            found = f"{'hardly any' if besides else 'none'} but A, C, G, T, U and N among {len(data):,}"
-            raise place.error(0, expected, found, "give DNA a scoring of its own, as --scoring match:2,mismatch:-4,gap:4,2, and leave --alphabet protein out")
+        if place.alphabet == "protein":
+            _check_proteins(data, offsets, expected, place)
         return letters
     at = int(np.flatnonzero(data == others[0])[0])
     row = int(np.searchsorted(offsets, at, "right")) - 1
     letter = bytes(data[at : min(at + 4, int(offsets[row + 1]))]).decode("utf-8", "ignore")[:1] if others[0] > 127 else chr(others[0])
     letter = letter or chr(others[0])
     of = f" of {shown(names[row].as_py())}" if names is not None else ""
-    way_out = _WAYS_OUT.get(letter.upper(), _PROTEIN if letter.isalpha() or letter == "*" else "correct or remove the record")
+    way_out = _WAYS_OUT.get(letter.upper(), _PROTEIN if letter in PROTEIN.decode() else "correct or remove the record")
     raise place.error(row, expected, f"{letter!r} at position {at - int(offsets[row]) + 1}{of}", way_out, line=min(2, place.lines))
+
+
+def _check_proteins(data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], expected: str, place: RecordPlace) -> None:
+    """Refuse DNA among proteins: a record of nothing else, and records that together are hardly anything else."""
+    rows = np.flatnonzero(np.diff(offsets) >= RECORD_OF_DNA)
+    likely = rows[_IS_BASE[data[offsets[rows][:, None] + np.arange(RECORD_OF_DNA)]].all(axis=1)]
+    for row in likely.tolist():
+        record = bytes(data[offsets[row] : offsets[row + 1]])
+        if not record.translate(None, _BASES) and len({*record.upper()} - {ord("N")}) >= BASES_OF_DNA:
+            raise place.error(row, expected, f"{len(record):,} letters that are all A, C, G, T, U or N", _NO_PROTEIN)
+    if len(data) >= SURELY_DNA and (besides := _besides_bases(data)) <= OTHER_CODES * len(data):
+        raise place.error(0, expected, f"{'hardly any' if besides else 'none'} but A, C, G, T, U and N among {len(data):,}", _NO_PROTEIN)
 
 
 def _besides_bases(letters: npt.NDArray[np.uint8]) -> int:

@@ -10,14 +10,25 @@ import random
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import parasail
 
 PLACE = Path(__file__).parent / "search"
-BLASTP = ["-comp_based_stats", "0", "-seg", "no", "-outfmt", "6", "-evalue", "10", "-max_target_seqs", "500"]
+BLASTP = ["-comp_based_stats", "0", "-seg", "no", "-evalue", "10", "-max_target_seqs", "500"]
 BLASTN = ["-task", "blastn", "-dust", "no", "-evalue", "10", "-max_target_seqs", "500"]
 DNA = (2, -3, 5, 2)
+GAPS = {
+    "BLOSUM45": (15, 2),
+    "BLOSUM50": (13, 2),
+    "BLOSUM62": (11, 1),
+    "BLOSUM80": (10, 1),
+    "BLOSUM90": (10, 1),
+    "PAM30": (9, 1),
+    "PAM70": (10, 1),
+    "PAM250": (14, 2),
+}
 MORE_DNA = [(1, -2, 2, 1), (1, -3, 2, 2), (1, -4, 1, 2), (1, -1, 3, 2), (2, -5, 4, 2), (2, -7, 2, 4), (4, -6, 10, 4), (4, -5, 6, 5), (5, -4, 8, 6)]
 
 Record = tuple[str, str]
@@ -34,14 +45,25 @@ def write(name: str, records: list[Record]) -> None:
     (PLACE / name).write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
-def blastp(queries: list[Record], database: list[Record]) -> str:
-    """Run blastp, and give what it prints."""
+def blastp(queries: list[Record], database: list[Record], columns: str = "6", scoring: Sequence[str] = ()) -> str:
+    """Give a table of what blastp prints."""
     with tempfile.TemporaryDirectory() as folder:
         for name, records in (("q", queries), ("d", database)):
             Path(folder, name).write_text("".join(f">{name}\n{letters}\n" for name, letters in records))
         subprocess.run(["makeblastdb", "-in", f"{folder}/d", "-dbtype", "prot", "-out", f"{folder}/db"], check=True, stdout=subprocess.DEVNULL)
-        command = ["blastp", "-query", f"{folder}/q", "-db", f"{folder}/db", *BLASTP]
+        command = ["blastp", "-query", f"{folder}/q", "-db", f"{folder}/db", *BLASTP, *scoring, "-outfmt", columns]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def of_residues(queries: list[Record], database: list[Record]) -> None:
+    """Store the best score of each pair that blastp finds by each matrix, its bit score and E-value."""
+    lines = ["matrix\topen\textend\tquery\ttarget\tscore\tbits\tE-value\n"]
+    for matrix, (opening, extension) in GAPS.items():
+        scoring = ["-matrix", matrix, "-gapopen", str(opening), "-gapextend", str(extension)]
+        found = blastp(queries, database, "6 qseqid sseqid score bitscore evalue", scoring).splitlines()
+        best = {tuple(line.split("\t")[:2]): line for line in reversed(found)}
+        lines += [f"{matrix}\t{opening}\t{extension}\t{line}\n" for _, line in sorted(best.items())]
+    (PLACE / "blastp_scores.tsv.gz").write_bytes(gzip.compress("".join(lines).encode(), mtime=0))
 
 
 def blastn(queries: list[Record], database: list[Record], scoring: tuple[int, int, int, int], columns: str) -> str:
@@ -82,6 +104,7 @@ def main(proteins: str, queries: str, genes: str) -> None:
     write("queries.faa.gz", asked)
     write("proteins.faa.gz", database)
     (PLACE / "blastp.m8").write_text(blastp(asked, database))
+    of_residues(asked, database)
     types = chance.sample([record for record in read(genes) if set(record[1]) <= set("ACGTRYKMSWBDHVN")], 46)
     write("genes.fa.gz", types[:40])
     write("asked.fa.gz", types[40:])

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tidalign.cluster.task import cores
-from tidalign.pipeline.errors import CannotWrite, Damaged
+from tidalign.pipeline.errors import CannotWrite, Damaged, InputError
 from tidalign.pipeline.formats.export import refuse_input
 from tidalign.pipeline.genome.input import index as targets
 from tidalign.pipeline.search import database as databases
@@ -37,7 +37,7 @@ def index(database: str | Path, out: str | Path, *, alphabet: str = "dna") -> An
         raise CannotWrite(f"{out}: expected a file to write, found {found}; name one with -o")
     refuse_input(path, {"path": source.path})
     if is_index(source):
-        raise CannotWrite(f"{database}: an index already; give the sequences that it was made of, or search it as it is")
+        raise InputError(str(database), "sequences", "an index", "give those that it was made of, or search it as it is")
     databases.pack(path, _counted(records(source, alphabet, min(READERS, cores())), source.path), alphabet)
     try:
         return databases.open_database(path)

@@ -22,6 +22,7 @@ def pair_parameters(scoring: str | None, ambiguous: str, strand: str, **options:
     for name, value in (("scoring", scoring), ("heuristic", options["heuristic"])):
         if not isinstance(value, str | None):
             raise ValueError(f"{name}: expected text, not {value!r}")
+    scoring = read_scoring(scoring, options["alphabet"])
     check_flags(penalty_only=options["penalty_only"])
     for name, read in (("penalties", models.text), ("ends_free", models.ends)):
         options[name] = None if options[name] is None else read(options[name])
@@ -35,6 +36,14 @@ def pair_parameters(scoring: str | None, ambiguous: str, strand: str, **options:
     return PairParameters(**given) if scoring is None else ScoreParameters(scoring, **given)
 
 
+def read_scoring(scoring: str | None, alphabet: str | None) -> str | None:
+    """Give a scoring as text: as it is, or of `FILE,gap:11,1` what the matrix in the file says. Raises ValueError where it is none."""
+    from tidalign.kernels.scoring.substitution import GAPS, Substitution, parse_gap
+
+    path, named, gap = (scoring or "").rpartition(",gap:")
+    return str(Substitution.read(path, parse_gap(gap), alphabet or None)) if named and path.upper() not in GAPS and _is_file(path) else scoring
+
+
 def _of_penalties(scores: str, name: str, without: str) -> str:
     """Say why an option does not go with scores."""
     no_cigars = f"; {without} gives no CIGARs" if name == "penalty_only" else ""
@@ -43,7 +52,7 @@ def _of_penalties(scores: str, name: str, without: str) -> str:
 
 def check_pairs_scores(args: argparse.Namespace, error: Error) -> None:
     """Call error(message) where arguments of scores, some of which are given, make no sense; sets `scored` to what they say."""
-    if not args.scoring and not args.matrix:
+    if args.scoring is None and args.matrix is None:
         first = next(name for name in SCORED if getattr(args, name) is not None)
         error(f"--{first.replace('_', '-')} goes with --scoring or --matrix")
     if given := next((name for name in _PENALISED if getattr(args, name)), None):
@@ -62,15 +71,15 @@ def scoring_of(args: argparse.Namespace, error: Error) -> str:
     """Give what --scoring, or --matrix and --gap, say in its normal form; empty where nothing is said. Calls error(message), or raises ValueError."""
     from tidalign.kernels.scoring.substitution import GAPS, Substitution, parse_gap
 
-    if args.scoring and (args.matrix or args.gap):
+    if args.scoring is not None and (args.matrix is not None or args.gap is not None):
         error("--scoring has the gap in it, as in match:2,mismatch:-4,gap:4,2: leave --matrix and --gap out")
-    if not args.scoring and not args.matrix:
-        if args.gap:
+    if args.scoring is None and args.matrix is None:
+        if args.gap is not None:
             error("--gap goes with --matrix")
         return ""
-    if args.scoring:
+    if args.scoring is not None:
         return str(Substitution.parse(args.scoring, args.alphabet))
-    pieces = parse_gap(args.gap) if args.gap else None
+    pieces = None if args.gap is None else parse_gap(args.gap)
     if args.matrix.upper() in GAPS:
         return str(Substitution.named(args.matrix, pieces, args.alphabet))
     if not _is_file(args.matrix):

@@ -18,7 +18,7 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     place = f"a run directory; or {written}; or - (default), standard output, with --format"
     parser.add_argument("-o", dest="output", metavar="OUT", default="-", help=place)
     parser.add_argument("--top", metavar="N", type=typed(integer(1, 10**6)), default=10, help="hits of a query that are kept, the best (default: 10)")
-    parser.add_argument("--min-score", metavar="S", type=typed(integer(-(10**9), 10**9)), default=1, help="least score of a hit (default: 1)")
+    parser.add_argument("--min-score", metavar="S", type=typed(integer(-(2**31 - 1), 2**31 - 1)), default=1, help="least score of a hit (default: 1)")
     parser.add_argument("--strand", choices=("plus", "both"), help="of queries of DNA (default: both)")
     shape = "match:A,mismatch:-B,gap:O,E; a gap of n letters costs O+nE (gap:E linear, gap:O1,E1,O2,E2 two pieces)"
     add_scoring(parser, f"{shape} (default: match:2,mismatch:-3,gap:5,2; with --alphabet protein --matrix blosum62)", "dna")

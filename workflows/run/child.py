@@ -50,10 +50,10 @@ def try_in_child(work: str, order: Any, patience: float, pulse: Callable[[], obj
         return None
     if status < 0:
         return f"ended its process with {signal.Signals(-status).name}"
-    if status == OUT_OF_MEMORY:
-        return "asked for more memory than there is"
     text = said.text()
     last = text.strip().splitlines()[-1] if text.strip() else ""
+    if status == OUT_OF_MEMORY:
+        return f"asked for more memory than there is{': ' * bool(last)}{last}"
     if status == Exit.DISK_FULL:
         raise DiskFull(last)
     if status == Exit.CANNOT_WRITE:
@@ -110,7 +110,8 @@ def main() -> int:
     work, order = json.loads(sys.argv[1])
     try:
         import_module(WORK[work]).do(order, lambda: os.write(1, b"."))
-    except MemoryError:
+    except MemoryError as error:
+        print(error, file=sys.stderr)
         return OUT_OF_MEMORY
     except DiskFull as error:
         print(error, file=sys.stderr)

@@ -19,10 +19,11 @@ struct Columns {
   int from, to, above_from, above_to;
 };
 
-// With so many rows done and what lanes have found of a team's pairs so far, tell whether any pair of the warp can come to its bar, and set the columns that the next
-// strip takes (kernels/local/host.py, needed): a cell of the row above is of use if what it scores and what all rows below score at best come to the bar.
-__device__ __forceinline__ bool needed(Columns& at, const Bars& bars, const int* pair, const int* n, const End* end, int done, const Kept* above, int longest, int steps,
-                                       int mate, const Costs& costs) {
+// With so many rows done and what lanes have found of a team's pairs so far, tell whether any pair of the warp can come to its bar, and set the columns that
+// the next strip takes (kernels/local/host.py, needed): a cell of the row above is of use if what it scores and what all rows below score at best come to the
+// bar.
+__device__ __forceinline__ bool needed(Columns& at, const Bars& bars, const int* pair, const int* n, const End* end, int done, const Kept* above, int longest,
+                                       int steps, int mate, const Costs& costs) {
   int least[PAIRS], afford = -1, first = 0x7FFFFFFF, last = -1;
   bool all_columns = false;
 #pragma unroll

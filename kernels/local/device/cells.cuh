@@ -1,8 +1,8 @@
 // Cells of a strip of query rows in a lane's registers: what a lane holds of scores, and how a column of them is made.
 //
-// LOCAL_ROWS rows a lane, LOCAL_TEAM lanes a team, which takes LOCAL_TEAM * LOCAL_ROWS rows of the query at a time; LOCAL_PIECES of the gap; LOCAL_WIDE: 32 bits
-// a score and one pair a team, else 16 bits and two pairs; LOCAL_TABLE: scores of letters come from tables in shared memory, else from four bytes a row, which
-// are enough where the target has no other letters than the first four codes; LOCAL_BEGIN_*, LOCAL_END_*: of the span (kernels/local/host.py).
+// LOCAL_ROWS rows a lane, LOCAL_TEAM lanes a team, which takes LOCAL_TEAM * LOCAL_ROWS rows of the query at a time; LOCAL_PIECES of the gap; LOCAL_WIDE: 32
+// bits a score and one pair a team, else 16 bits and two pairs; LOCAL_TABLE: scores of letters come from tables in shared memory, else from four bytes a row,
+// which are enough where the target has no other letters than the first four codes; LOCAL_BEGIN_*, LOCAL_END_*: of the span (kernels/local/host.py).
 #pragma once
 
 constexpr int ROWS = LOCAL_ROWS, TEAM = LOCAL_TEAM, PIECES = LOCAL_PIECES, STRIP = ROWS * TEAM;

@@ -1,8 +1,8 @@
 // Letters of sequences as codes of a matrix, a byte each, a warp a sequence; and operations put one after the other.
 
 // codes: of each byte. others: whether a sequence has a code of four or more.
-extern "C" __global__ void codes_of_letters(const unsigned char* letters, const long long* offsets, const unsigned char* codes, int count, const long long* starts,
-                                            unsigned char* out, bool* others) {
+extern "C" __global__ void codes_of_letters(const unsigned char* letters, const long long* offsets, const unsigned char* codes, int count,
+                                            const long long* starts, unsigned char* out, bool* others) {
   const int lane = threadIdx.x & 31;
   const long long warps = (long long)gridDim.x * (blockDim.x >> 5);
   for (long long i = (blockIdx.x * (long long)blockDim.x + threadIdx.x) >> 5; i < count; i += warps) {

@@ -1,10 +1,10 @@
 // Extension from the corner, stopped by minimap2's z-drop: the rule of kernels/local/extension.py, which asks for the highest score of each antidiagonal.
 //
-// A team of lanes takes a pair, strip after strip of the query's rows, the target streaming through as in scores.cu; a score has 32 bits. A lane's cell in row r
-// and column j lies on the antidiagonal of row r + 1 in the column before, so the highest score of an antidiagonal moves up a row a column; from the lane's first
-// row it goes to a ring in shared memory where the lanes meet, and from there to memory, where strips meet. A strip done, all antidiagonals that end in its rows
-// are known, and are asked in order whether the extension stops. Of each strip only columns near the main diagonal are made. Whether that was enough is known
-// from the cells where a path can leave them (kernels/local/device/extensions.py).
+// A team of lanes takes a pair, strip after strip of the query's rows, the target streaming through as in scores.cu; a score has 32 bits. A lane's cell in row
+// r and column j lies on the antidiagonal of row r + 1 in the column before, so the highest score of an antidiagonal moves up a row a column; from the lane's
+// first row it goes to a ring in shared memory where the lanes meet, and from there to memory, where strips meet. A strip done, all antidiagonals that end in
+// its rows are known, and are asked in order whether the extension stops. Of each strip only columns near the main diagonal are made. Whether that was enough
+// is known from the cells where a path can leave them (kernels/local/device/extensions.py).
 #include "local/device/letters.cuh"
 #include "local/device/reached.cuh"
 
@@ -30,16 +30,16 @@ struct Extension {
   }
 };
 
-// Extend pairs, a team each, the next one that `next` counts. first1 .. more2: costs, as in scores.cu. zdrop: below 0 for none; slope: of it a diagonal; most: what
-// two letters score at most. bands, tails: how far from the main diagonal cells of a pair are made, in the first row and in the last. rows, diagonals, last_rows: of
-// each team room for a row of cells, for all antidiagonals, and for the scores of the query's last row. losses: the most that an antidiagonal's highest score,
-// doubled, lies below `most` a letter; enough: whether each cell where a path leaves those that are made lies further below.
+// Extend pairs, a team each, the next one that `next` counts. first1 .. more2: costs, as in scores.cu. zdrop: below 0 for none; slope: of it a diagonal; most:
+// what two letters score at most. bands, tails: how far from the main diagonal cells of a pair are made, in the first row and in the last. rows, diagonals,
+// last_rows: of each team room for a row of cells, for all antidiagonals, and for the scores of the query's last row. losses: the most that an antidiagonal's
+// highest score, doubled, lies below `most` a letter; enough: whether each cell where a path leaves those that are made lies further below.
 extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
     local_extensions(const unsigned char* queries, const long long* query_starts, const int* query_lengths, const unsigned char* targets,
-                     const long long* target_starts, const int* target_lengths, int count, const signed char* table, const unsigned* fours, int letters, int first1,
-                     int more1, int first2, int more2, int one, int scale, int zdrop, int slope, int end_bonus, int most, const int* bands, const int* tails, int* next, uint4* rows,
-                     long long row_room, long long* diagonals, long long diagonals_room, int* last_rows, long long last_row_room, int* scores, int* query_ends,
-                     int* target_ends, int* losses, bool* enough) {
+                     const long long* target_starts, const int* target_lengths, int count, const signed char* table, const unsigned* fours, int letters,
+                     int first1, int more1, int first2, int more2, int one, int scale, int zdrop, int slope, int end_bonus, int most, const int* bands,
+                     const int* tails, int* next, uint4* rows, long long row_room, long long* diagonals, long long diagonals_room, int* last_rows,
+                     long long last_row_room, int* scores, int* query_ends, int* target_ends, int* losses, bool* enough) {
   extern __shared__ uint4 shared[];
   __shared__ int rings[LOCAL_THREADS / TEAM * RING];
   const int lane = threadIdx.x & 31, mate = lane % TEAM;

@@ -10,8 +10,8 @@ __device__ __forceinline__ unsigned four_letters(const unsigned char* letters, i
 }
 
 // Bytes of scores with each letter of the rows of a strip, for one query: [letter][row].
-__device__ __forceinline__ void profile_made(unsigned char* profile, const unsigned char* query, int n, int row, const signed char* table, int letters, int lane,
-                                             int lanes) {
+__device__ __forceinline__ void profile_made(unsigned char* profile, const unsigned char* query, int n, int row, const signed char* table, int letters,
+                                             int lane, int lanes) {
   for (int word = lane; word < STRIP / 4; word += lanes) {
     int rows[4];
     for (int k = 0; k < 4; k++) {

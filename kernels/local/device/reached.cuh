@@ -24,7 +24,8 @@ __device__ __forceinline__ void column_made(Rows& lane, int& above, int* gap, co
   for (int r = 0; r < ROWS; r++) {
     int best = score(r) * prices.scale + diagonal;
     // I of the row above is what a row waits for: it comes last.
-    best = PIECES == 2 ? __vimax3_s32(__vimax3_s32(best, lane.d[0][r], lane.d[PIECES - 1][r]), gap[0], gap[PIECES - 1]) : __vimax3_s32(best, lane.d[0][r], gap[0]);
+    best =
+        PIECES == 2 ? __vimax3_s32(__vimax3_s32(best, lane.d[0][r], lane.d[PIECES - 1][r]), gap[0], gap[PIECES - 1]) : __vimax3_s32(best, lane.d[0][r], gap[0]);
 #pragma unroll
     for (int piece = 0; piece < PIECES; piece++) {
       const int opened = best * prices.one + prices.first[piece];

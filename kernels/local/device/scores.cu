@@ -13,16 +13,16 @@ constexpr int GANG = LOCAL_GANG;  // 1, or the teams of a block where blocks sha
 constexpr bool BANDS = GANG > 1;
 static_assert(!BOUNDED || (SEVERAL && ANYWHERE && !KEEP && !BANDS), "scores alone of local pairs have bars");
 
-// Scores and ends of pairs. table: what letters score, lifted, [letters][letters]; fours: of each letter with the first four. The last letter is padding. first,
-// more: costs of a gap's first letter and of each other, of both pieces. one: 1. room: where teams keep what the way back needs, each from kept_starts on; without LOCAL_KEEP room for a row a team, `row_room` cells each. With
-// LOCAL_PRODUCT there are blocks_a_query blocks for each query, its scores lie row_scores_room apart, and that with target i at slots[i]; count is of targets.
-// bars: of pairs, or of queries with LOCAL_PRODUCT; worth: of the codes of all queries what those before each score at best, together.
-// With bands of strips, bands_a_pair for each unit of pairs, `bands` is 0: how many were begun, and of each how far it is and its End of each pair.
+// Scores and ends of pairs. table: what letters score, lifted, [letters][letters]; fours: of each letter with the first four. The last letter is padding.
+// first, more: costs of a gap's first letter and of each other, of both pieces. one: 1. room: where teams keep what the way back needs, each from kept_starts
+// on; without LOCAL_KEEP a row a team, `row_room` cells each. With LOCAL_PRODUCT each query has blocks_a_query blocks, its scores lie row_scores_room apart,
+// that with target i at slots[i]; count is of targets. bars: of pairs, or of queries with LOCAL_PRODUCT; worth: what the codes of all queries before each score
+// at best, together. With bands of strips, bands_a_pair for each unit of pairs, `bands` is 0: how many were begun, how far each is, its End of each pair.
 extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
     local_scores(const unsigned char* queries, const long long* query_starts, const int* query_lengths, const unsigned char* targets,
-                 const long long* target_starts, const int* target_lengths, int count, const signed char* table, const unsigned* fours, int letters, int first1, int more1,
-                 int first2, int more2, int one, uint4* room, const long long* kept_starts, long long row_room, int* scores, int* columns, int* places, int blocks_a_query,
-                 const int* slots, long long row_scores_room, const int* bars, const long long* worth, int* bands, int bands_a_pair) {
+        const long long* target_starts, const int* target_lengths, int count, const signed char* table, const unsigned* fours, int letters, int first1,
+        int more1, int first2, int more2, int one, uint4* room, const long long* kept_starts, long long row_room, int* scores, int* columns, int* places,
+        int blocks_a_query, const int* slots, long long row_scores_room, const int* bars, const long long* worth, int* bands, int bands_a_pair) {
   extern __shared__ uint4 shared[];
   const int query_row = PRODUCT ? blockIdx.x / blocks_a_query : 0, own_block = PRODUCT ? blockIdx.x % blocks_a_query : blockIdx.x;
   const int lane = threadIdx.x & 31, mate = lane % TEAM, warp = (own_block * blockDim.x + threadIdx.x) >> 5;
@@ -34,9 +34,9 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
   const int lift = costs.lift();
   unsigned char* profiles = (unsigned char*)shared;
   if (TABLE && PRODUCT) {
-    const int n = query_lengths[query_row];
+    const int n = query_lengths[query_row], all = max(n, 1);
     const unsigned char* own = queries + query_starts[query_row];
-    for (int row = 0; row < max(n, 1); row += STRIP) profile_made(profiles + row / STRIP * letters * STRIP, own, n, row, table, letters, threadIdx.x, blockDim.x);
+    for (int row = 0; row < all; row += STRIP) profile_made(profiles + row / STRIP * letters * STRIP, own, n, row, table, letters, threadIdx.x, blockDim.x);
     __syncthreads();
   } else if (TABLE) {
     profiles += threadIdx.x / TEAM * PAIRS * letters * STRIP;
@@ -131,7 +131,8 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
       for (int k = 0; k < PAIRS; k++) column[k] = 0x7FFFFFFF, following[k] = four_letters(target[k], at.from, m[k], padding);
       if (SEVERAL) {
         upper = nullptr;
-        if (number) upper = KEEP ? kept_cells + layout.rows + ((long long)min(number - 1, own_strips - 1) * layout.steps + TEAM - 1) * TEAM + TEAM - 1 : row_kept;
+        const long long above = ((long long)min(number - 1, own_strips - 1) * layout.steps + TEAM - 1) * TEAM + TEAM - 1;
+        if (number) upper = KEEP ? kept_cells + layout.rows + above : row_kept;
         __syncwarp(team_mask);
         coming = upper_at(at.from + mate), later = upper_at(at.from + mate + TEAM);
       }
@@ -233,7 +234,8 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
         for (int block = at.from; block < at.to; block += 4) four_steps(block, true);
         end_strip();
         if (!BOUNDED || number + 1 == strips) continue;
-        if (!needed(at, Bars{bars, worth, query_starts, PRODUCT ? query_row : -1}, pair, n, end, (number + 1) * STRIP, row_kept, longest, steps, mate, costs)) break;
+        const Bars of_queries{bars, worth, query_starts, PRODUCT ? query_row : -1};
+        if (!needed(at, of_queries, pair, n, end, (number + 1) * STRIP, row_kept, longest, steps, mate, costs)) break;
       }
     } else {
       // Strips one under the other, each LAG blocks of steps behind the one above it: so the row above is there as far as this block looks ahead.

@@ -38,9 +38,9 @@ struct Cells {
 // operation_ends. same: [letters][letters], whether two codes are the same letter. operations: None where places alone are wanted.
 extern "C" __global__ void __launch_bounds__(LOCAL_THREADS)
     local_traces(const unsigned char* queries, const long long* query_starts, const int* query_lengths, const unsigned char* targets,
-                 const long long* target_starts, const int* target_lengths, int count, const signed char* table, const unsigned char* same, int letters, int first1,
-                 int more1, int first2, int more2, uint4* room, const long long* kept_starts, int over, const int* scores, const int* columns, const int* places,
-                 unsigned* operations, const long long* operation_ends, int* ends, int* operation_counts) {
+                 const long long* target_starts, const int* target_lengths, int count, const signed char* table, const unsigned char* same, int letters,
+                 int first1, int more1, int first2, int more2, uint4* room, const long long* kept_starts, int over, const int* scores, const int* columns,
+                 const int* places, unsigned* operations, const long long* operation_ends, int* ends, int* operation_counts) {
   extern __shared__ uint4 shared[];
   __shared__ Cells all_cells[THREADS / WAYS];
   signed char* score_of = (signed char*)shared;
@@ -210,7 +210,8 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS)
       }
       before -= own_score;
       const bool at_end = ANYWHERE && gap == FROM_X && score == before;
-      const unsigned stops = __ballot_sync(~0u, !straight || at_end) >> shift & (1u << WAYS) - 1, sames = __ballot_sync(~0u, straight && is_same[letter]) >> shift;
+      const unsigned stops = __ballot_sync(~0u, !straight || at_end) >> shift & (1u << WAYS) - 1,
+                     sames = __ballot_sync(~0u, straight && is_same[letter]) >> shift;
       const int taken_cells = stops ? __ffs(stops) - 1 : WAYS;
       const int passed = __shfl_sync(~0u, before + (taken_cells == WAYS ? own_score : 0), min(taken_cells, WAYS - 1), WAYS);
       const bool over_now = __shfl_sync(~0u, (int)at_end, min(taken_cells, WAYS - 1), WAYS) && taken_cells < WAYS;
@@ -220,7 +221,10 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS)
         score -= passed, row -= taken_cells, column -= taken_cells;
         ended = over_now;
         if (taken_cells || ended) continue;
-        gap = PIECES == 2 && !said(KINDS - 4, row, column) ? FROM_I2 : !said(NOT_I1, row, column) ? FROM_I1 : PIECES == 2 && !said(KINDS - 3, row, column) ? FROM_D2 : FROM_D1;
+        gap = PIECES == 2 && !said(KINDS - 4, row, column)   ? FROM_I2
+              : !said(NOT_I1, row, column)                   ? FROM_I1
+              : PIECES == 2 && !said(KINDS - 3, row, column) ? FROM_D2
+                                                             : FROM_D1;
       }
       if (gap == FROM_I1 || gap == FROM_I2) {
         found.add(OP_I);

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from tidalign.kernels.scoring.substitution import GAPS, Substitution, parse_gap, parse_matrix
+from tidalign.kernels.scoring.substitution import GAPS, Substitution, parse_gap, parse_matrix, statistics
 
 TEXT = "# a comment\n   A  C  G  T\nA  2 -3 -3 -3\nC -3  2 -3 -3\nG -3 -3  2 -3\nT -3 -3 -3  2\n"
 
@@ -39,6 +40,20 @@ def test_named_matrices(name: str) -> None:
     assert scoring.letters == "ARNDCQEGHILKMFPSTWYVBZX*" and scoring.alphabet == "protein"
     assert scoring.pieces == (GAPS[name],)
     assert Substitution.parse(str(scoring)) == scoring == Substitution.named(name)
+
+
+@pytest.mark.parametrize("name", GAPS)
+def test_statistics_fit_the_matrix(name: str) -> None:
+    """Gaps make chance alignments score more: lambda with gaps is below the one without, of usual frequencies (Robinson & Robinson 1991)."""
+    matrix = Substitution.named(name).matrix()[:20, :20].astype(float)
+    frequencies = [78, 51, 45, 54, 19, 43, 63, 74, 22, 51, 90, 57, 22, 39, 52, 71, 58, 13, 32, 64]
+    pairs = np.outer(frequencies, frequencies) / sum(frequencies) ** 2
+    low, high = 0.01, 2.0
+    while high - low > 1e-6:  # sum of p q exp(lambda s) = 1
+        middle = (low + high) / 2
+        low, high = (low, middle) if (pairs * np.exp(middle * matrix)).sum() > 1 else (middle, high)
+    known = statistics("", name, *map(str, GAPS[name]))
+    assert known and 0.7 * low < known[0] < low
 
 
 def test_scores_known_by_heart() -> None:
@@ -106,6 +121,14 @@ def test_wrong_scoring(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=r"^[^\n]*$") as caught:
         Substitution.parse(text)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("alphabet", ["dna", "rna", "DNA"])
+def test_a_named_matrix_is_of_no_other_alphabet(alphabet: str) -> None:
+    with pytest.raises(ValueError, match=f"not of alphabet '{alphabet}'"):
+        Substitution.parse("blosum62", alphabet)
+    with pytest.raises(ValueError, match="found E, F"):
+        Substitution.parse(f"letters:ACGTDEF,scores:{','.join('1' * 28)},gap:1,1", "dna")
 
 
 def test_a_named_matrix_is_of_proteins() -> None:

@@ -113,7 +113,7 @@ def test_a_matrix_file_that_is_none(tmp_path: Path, made: Any, capsys: pytest.Ca
 def test_proteins_given_as_dna(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     proteins(tmp_path)
     assert main(["pairs", str(tmp_path / "q.fa"), str(tmp_path / "t.fa"), "-o", str(tmp_path / "out.tsv"), "--scoring", DNA]) == 65
-    assert "of proteins say so: --matrix blosum62, or --alphabet protein" in capsys.readouterr().err
+    assert "of proteins say so: --alphabet protein, of pairs with --matrix blosum62" in capsys.readouterr().err
     with pytest.raises(ValueError, match="none but A, C, G, T, U and N among 1,000"):
         tidalign.align(["ACGTN" * 200], ["MKV"], scoring="blosum62")
     assert tidalign.align(["ACGTN" * 39], ["ACG"], scoring="blosum62")["score"].to_pylist() == [4 + 9 + 6]
