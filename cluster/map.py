@@ -209,6 +209,8 @@ class _Run:
             self.queue.push((self.outcomes.failed(task, failed) if failed else self.outcomes.done(task, found)) or ())
 
     def _look_at_workers(self) -> None:
+        if self.workers.look:
+            self.workers.look()
         now = time.monotonic()
         before, self.fit = len(self.fit), {}
         client = self.workers.client

@@ -26,7 +26,7 @@ from tidalign.cluster.beside import with_own
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import TASKS_OF_A_GPU
 from tidalign.cluster.guard import see_guard
-from tidalign.cluster.others import CLOSE_TIMEOUT, CONNECT_TIMEOUT, answering, connected, see_workers, unfit
+from tidalign.cluster.others import CLOSE_TIMEOUT, CONNECT_TIMEOUT, answering, connected, unfit, with_workers
 from tidalign.cluster.private import MuteNanny, credentials, end_worker, with_mute_scheduler
 from tidalign.cluster.settings import settings
 from tidalign.cluster.slurm.allocation import Allocation, started
@@ -51,7 +51,7 @@ class WorkerPlace:
 class Workers:
     """Live workers. `wanted`: how many there should be, None where someone else decides; `local`: the processes of this machine, if they are ours.
 
-    connect: gives another client of the scheduler; None: there is no other.
+    connect: gives another client of the scheduler; None: there is no other. look: tells of nodes that are lost; None: nodes are somebody else's.
     trials: of workers that join; said: what they came to, by worker. places: where each worker is, or was.
     crews: what `crew` is to say of workers, where they are not all of one kind.
     tried: whether workers that join, or start again, are tried before they get a task: those of somebody else, and those with GPUs, which may fail for good.
@@ -61,6 +61,7 @@ class Workers:
     local: Any | None
     wanted: int | None
     connect: Callable[[], Any] | None = None
+    look: Callable[[], object] | None = None
     tried: bool = True
     trials: list[Trial] = field(default_factory=list)
     said: dict[str, str | None] = field(default_factory=dict)
@@ -203,12 +204,11 @@ def start(
     with dask.config.set(settings(dask_cuda=bool(gpus))), ExitStack() as stack:
         # Dask logs each death and each restart; the caller reports them in its own words.
         stack.enter_context(silence_logging_cmgr(logging.CRITICAL))
-        if isinstance(scheduler, Allocation):
-            scheduler = stack.enter_context(started(scheduler, folder, modules))
-        if scheduler:
-            address = scheduler
-            workers = Workers(stack.enter_context(connected(address)), None, None, lambda: stack.enter_context(connected(address)))
-            see_workers(workers.client, address)
+        nodes = stack.enter_context(started(scheduler, folder, modules)) if isinstance(scheduler, Allocation) else None
+        if address := nodes.address if nodes else cast("str | None", scheduler):
+            client, look = stack.enter_context(connected(address)), nodes.look if nodes else None
+            workers = Workers(client, None, None, lambda: stack.enter_context(connected(address)), look)
+            stack.enter_context(with_workers(workers.client, address))
             for worker, trouble in workers.undergo(lambda joined: unfit(workers.client, joined)).items():
                 raise NoWorkers(f"worker {worker} {trouble}")
         else:

@@ -20,13 +20,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from tidalign.cluster.errors import NoWorkers
+from tidalign.cluster.errors import ClusterLost, NoWorkers
 
 JOIN_SECONDS = 120.0
 """Seconds for the first worker of an allocation to join: Python and its libraries may come from a slow file system."""
 
 LATE_JOIN_SECONDS = 10.0
 """Seconds more for those of the other nodes; who joins later is used all the same."""
+
+MISSED_SECONDS = 30.0
+"""Seconds without a worker of a node after which that is told: those that die are started again in less."""
 
 LEAVE_SECONDS = 20.0
 """Seconds in which workers end once their work is over; Slurm kills 30 s (KillWait) after it asked."""
@@ -58,9 +61,41 @@ def allocation(environment: Mapping[str, str] = os.environ) -> Allocation | None
     return Allocation(job, int(nodes))
 
 
+class Nodes:
+    """Watches the nodes of an allocation, whose workers are those of a scheduler that was started for them."""
+
+    def __init__(self, allocation: Allocation, cluster: Any, srun: "subprocess.Popen[bytes]", log: Path) -> None:
+        self.address = str(cluster.scheduler_address)
+        self._job, self._cluster, self._srun, self._log = allocation.job, cluster, srun, log
+        self._seen = dict[str, float]()
+        self._missed = set[str]()
+
+    def live(self) -> set[str]:
+        """Name the nodes that have workers."""
+        return {worker.name.rpartition("-")[0] for worker in list(self._cluster.scheduler.workers.values()) if isinstance(worker.name, str)}
+
+    def look(self) -> None:
+        """Warn of nodes whose workers are gone. ClusterLost where all are, and none will come back."""
+        live, now = self.live(), time.monotonic()
+        self._seen |= dict.fromkeys(live, now)
+        self._missed -= live
+        if not live and self._srun.poll() is not None:
+            raise ClusterLost(f"no node of job {self._job} has workers any more, and srun has ended: {self.said()}; run the same command again to resume")
+        for node in sorted(node for node, last in self._seen.items() if node not in self._missed and now - last > MISSED_SECONDS):
+            self._missed.add(node)
+            warn = logging.getLogger("tidalign").warning
+            warn("node %s of job %s has had no workers for %.0f s; the run goes on with those of other nodes", node, self._job, MISSED_SECONDS)
+
+    def said(self) -> str:
+        """Give the last line that srun, or what it started, said."""
+        lines = self._log.read_text(errors="replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")[:120]
+
+
 @contextmanager
-def started(allocation: Allocation, folder: str, modules: Sequence[str]) -> Iterator[str]:
-    """Start workers on all nodes, for as long as the context lasts; the address of their scheduler, which Dask's configuration has the certificates for.
+def started(allocation: Allocation, folder: str, modules: Sequence[str]) -> Iterator[Nodes]:
+    """Start workers on all nodes, for as long as the context lasts; gives the nodes, and the address of their scheduler, which Dask's configuration has the
+    certificates for.
 
     folder: one that all nodes see; certificates lie below it, in a folder of this user's alone, until the end. modules: that tasks need.
     Raises NoWorkers where none joins, with what srun said.
@@ -88,8 +123,7 @@ def started(allocation: Allocation, folder: str, modules: Sequence[str]) -> Iter
                 {"address": cluster.scheduler_address, "modules": list(modules), "gpus": allocation.gpus, "each": allocation.each, "cores": allocation.cores}
             )
         )
-        stack.enter_context(_workers(allocation, own, cluster))
-        yield str(cluster.scheduler_address)
+        yield stack.enter_context(_workers(allocation, own, cluster))
 
 
 def address_of_node(environment: Mapping[str, str] = os.environ) -> str:
@@ -134,7 +168,7 @@ def _close(cluster: Any) -> None:
 
 
 @contextmanager
-def _workers(allocation: Allocation, own: str, cluster: Any) -> Iterator[None]:
+def _workers(allocation: Allocation, own: str, cluster: Any) -> Iterator[Nodes]:
     """Start node.py on each node, by srun. It ends when its standard input does, so also when this process dies."""
     nodes = str(allocation.nodes)
     layout = ("--nodes", nodes, "--ntasks", nodes, "--ntasks-per-node=1", "--overlap", "--no-kill", "--kill-on-bad-exit=0", "--wait=0", "--cpu-bind=none")
@@ -144,8 +178,9 @@ def _workers(allocation: Allocation, own: str, cluster: Any) -> Iterator[None]:
         command = ["srun", *layout, sys.executable, "-P", "-m", "tidalign.cluster.slurm.node", own]
         srun = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=said, stderr=said, start_new_session=True)
     try:
-        _await(allocation, cluster, srun, log)
-        yield
+        found = Nodes(allocation, cluster, srun, log)
+        _await(allocation, found, srun)
+        yield found
     finally:
         if srun.stdin:
             with suppress(OSError):
@@ -157,20 +192,17 @@ def _workers(allocation: Allocation, own: str, cluster: Any) -> Iterator[None]:
             srun.wait()
 
 
-def _await(allocation: Allocation, cluster: Any, srun: "subprocess.Popen[bytes]", log: Path) -> None:
+def _await(allocation: Allocation, nodes: Nodes, srun: "subprocess.Popen[bytes]") -> None:
     """Wait for workers: for the first one, then a little for a node's that is late."""
     began = first = time.monotonic()
     while True:
-        workers = list(cluster.scheduler.workers.values())
+        live = nodes.live()
         now = time.monotonic()
-        if len({worker.name.partition("-")[0] for worker in workers if isinstance(worker.name, str)}) >= allocation.nodes or (
-            workers and now - first > LATE_JOIN_SECONDS
-        ):
+        if len(live) >= allocation.nodes or (live and now - first > LATE_JOIN_SECONDS):
             return
-        if not workers:
+        if not live:
             first = now
             if srun.poll() is not None or now - began > JOIN_SECONDS:
-                lines = log.read_text(errors="replace").split("\n")
-                last = next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")[:120]
-                raise NoWorkers(f"srun started no workers on the {allocation.nodes} nodes of job {allocation.job}: {last}; --cluster none uses this node alone")
+                what = f"srun started no workers on the {allocation.nodes} nodes of job {allocation.job}"
+                raise NoWorkers(f"{what}: {nodes.said()}; --cluster none uses this node alone")
         time.sleep(0.05)

@@ -50,7 +50,7 @@ def environments(said: dict[str, Any]) -> list[dict[str, str]]:
 
 async def _work(address: str, names: list[dict[str, str]], scratch: str) -> None:
     """Run the nannies of workers, each with this environment, until standard input ends."""
-    node = os.environ.get("SLURM_NODEID", "0")
+    node = os.environ.get("SLURMD_NODENAME") or os.environ.get("SLURM_NODEID", "0")
     here = cast("Any", get_ip)(address.rpartition("://")[2].rpartition(":")[0].strip("[]"))  # of this node, where it is on the scheduler's network
     nannies: dict[int, Any] = {}
 

@@ -1,14 +1,16 @@
 """Which allocations of Slurm's are used, by how many workers a node, and what is kept of their certificates."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from tidalign.cluster.address import address_of
-from tidalign.cluster.errors import NoWorkers
+from tidalign.cluster.errors import ClusterLost, NoWorkers
 from tidalign.cluster.private import credentials, keep
 from tidalign.cluster.slurm import allocation as allocations
-from tidalign.cluster.slurm.allocation import Allocation, address_of_node, allocation, started
+from tidalign.cluster.slurm.allocation import Allocation, Nodes, address_of_node, allocation, started
 from tidalign.cluster.slurm.node import processors
 from tidalign.cluster.task import cores
 from tidalign.workflows.run import devices
@@ -70,6 +72,37 @@ def test_keys_are_in_a_folder_of_ones_own(tmp_path: Path) -> None:
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
     with pytest.raises(FileExistsError):
         keep(credentials(), tmp_path)
+
+
+def test_nodes_that_are_lost_are_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """Once each time, and where none is left and none comes back the run ends."""
+    names = ["gpu-1-0", "gpu-1-1", "gpu-2-0"]
+    workers = {name: SimpleNamespace(name=name) for name in names}
+    cluster = SimpleNamespace(scheduler=SimpleNamespace(workers=workers), scheduler_address="tls://127.0.0.1:1")
+    srun, now = SimpleNamespace(status=None, poll=lambda: srun.status), [0.0]
+    (tmp_path / "log").write_text("srun: error: gpu-2: task 1: Killed\n\n")
+    monkeypatch.setattr(allocations.time, "monotonic", lambda: now[0])
+    nodes = Nodes(Allocation("7", 2), cluster, cast("Any", srun), tmp_path / "log")
+    del workers["gpu-1-0"]
+    for _ in range(3):
+        nodes.look()
+        now[0] += 20
+    assert not caplog.messages
+    away = workers.pop("gpu-2-0")
+    for _ in range(4):
+        nodes.look()
+        now[0] += 20
+    said = "node gpu-2 of job 7 has had no workers for 30 s; the run goes on with those of other nodes"
+    assert caplog.messages == [said]
+    workers["gpu-2-0"] = away
+    nodes.look()
+    workers.clear()
+    now[0] += 40
+    nodes.look()
+    assert caplog.messages[1:] == [said.replace("gpu-2", "gpu-1"), said]
+    srun.status = 137
+    with pytest.raises(ClusterLost, match=r"no node of job 7 has workers any more, and srun has ended: srun: error: gpu-2: task 1: Killed; run the same"):
+        nodes.look()
 
 
 def test_without_srun_one_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

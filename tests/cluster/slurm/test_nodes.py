@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from pathlib import Path
 
 import psutil
@@ -9,6 +10,8 @@ import pytest
 from ending import survivors
 from slurm_site import Site
 from work import PAIRS, program, script, submit, write_pairs
+
+from tidalign.cluster.map import DESERTED_SECONDS
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +74,25 @@ def test_a_node_that_is_lost_is_done_without(slurm: Site, tmp_path: Path, expect
     assert slurm.wait_for(number)["JobState"] == "COMPLETED", (tmp_path / "log").read_text()
     assert (tmp_path / "out.sam").read_bytes() == expected
     assert not list(tmp_path.glob(".tidalign-cluster-*"))
+
+
+def test_a_run_that_has_lost_all_nodes_ends_and_can_be_resumed(slurm: Site, tmp_path: Path, expected: bytes) -> None:
+    """At once, as nothing brings workers back where srun has ended."""
+    write_pairs(tmp_path)
+    slow = f"export TIDALIGN_TEST_SLOW=600\n{script(*PAIRS, '-o', 'out.sam')}"
+    number = submit(slurm, tmp_path, slow, "--nodes=2", "--ntasks-per-node=1")
+    slurm.wait(lambda: list(tmp_path.glob("out.sam.run/claims/*")), "a claim", 600)
+    (own,) = tmp_path.glob(".tidalign-cluster-*")
+    for process in psutil.process_iter():
+        if str(own) in _command(process) and process.name() != "srun":
+            process.kill()
+    began = time.monotonic()
+    job = slurm.wait_for(number)
+    said = (tmp_path / "log").read_text()
+    assert (job["JobState"], job["ExitCode"]) == ("FAILED", "75:0"), said
+    assert f"no node of job {number} has workers any more, and srun has ended" in said and time.monotonic() - began < DESERTED_SECONDS
+    program(tmp_path, *PAIRS, "-o", "out.sam")
+    assert (tmp_path / "out.sam").read_bytes() == expected
 
 
 def test_a_worker_for_each_gpu_of_every_node(slurm: Site, tmp_path: Path) -> None:
