@@ -58,6 +58,20 @@ def test_a_query_from_standard_input_and_a_file_for_the_output(tmp_path: Path) -
     assert list(tmp_path.iterdir()) == [tmp_path / "out"]
 
 
+def test_one_pipe_with_itself(tmp_path: Path) -> None:
+    """A run that goes on takes no other sequences from it."""
+    (tmp_path / "t.fa").write_text(f">t\n{LETTERS}{LETTERS[::-1]}{LETTERS}\n")
+    words = ["--self", "--format=maf-"]
+    whole = called("t.fa", *words, cwd=tmp_path).stdout
+    for given in ("<(cat t.fa)", "/dev/stdin < t.fa", "/dev/stdin < <(cat t.fa)"):
+        command = f"{sys.executable} -m tidalign.workflows.lastz {' '.join(words)} {given}"
+        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, timeout=300)
+        assert (done.returncode, done.stdout) == (0, whole) and "s t " in whole, done.stderr
+    for letters, status in (("cat t.fa", 0), ("tr A C < t.fa", 78), ("cat t.fa", 0)):
+        run = f"{letters} | {sys.executable} -m tidalign genome --self /dev/stdin -o run --device cpu --quiet"
+        assert subprocess.run(["bash", "-c", run], capture_output=True, cwd=tmp_path, timeout=300).returncode == status
+
+
 def test_a_format_and_an_output_in_a_file_of_options(tmp_path: Path) -> None:
     run = golden.RUNS["mt_chimp"]
     (tmp_path / "options").write_text("--format=general\n--output=out\n")

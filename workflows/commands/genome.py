@@ -198,9 +198,9 @@ def kept_stages(given: Sequence[str]) -> tuple[str, ...]:
 
 def source_of(args: argparse.Namespace) -> GenomeSource:
     """Read what the options say of the input."""
-    target, query = with_actions(args, args.target, args.target if args.query is None else args.query)
-    if args.query is None:
-        target, query = sides_of(target, None, with_itself=True)
+    with_itself = args.query is None
+    target, query = with_actions(args, args.target, args.target if with_itself else args.query)
+    target, query = sides_of(target, None if with_itself else query, with_itself=with_itself)
     return GenomeSource((Pair(pair_name(target, query), target, query),), segments=args.options.get("segments"), keep=kept_stages(args.keep))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from tidalign.pipeline.errors import InputError, shown
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.genome.input.actions import Specifier
+from tidalign.pipeline.genome.input.source import READ_ONCE, piped
 from tidalign.workflows.options.command_line import add_options
 from tidalign.workflows.options.common import add_device, add_new, add_shard, add_workers, check_shard, chosen, is_stream, named
 from tidalign.workflows.options.given import check, check_many
@@ -76,17 +77,21 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
 
 
 def with_actions(args: argparse.Namespace, target: str, query: str) -> tuple[str, str]:
-    """Put the actions that are options behind names of files."""
-    return target + "".join(f"[{action}]" for action in args.target_actions), query + "".join(f"[{action}]" for action in args.query_actions)
+    """Put the actions that are options behind names of files; those with brackets of their own as they are."""
+    behind = ("".join(each if each.startswith("[") else f"[{each}]" for each in given) for given in (args.target_actions, args.query_actions))
+    return target + next(behind), query + next(behind)
 
 
 def sides_of(target: str, query: str | None, *, with_itself: bool) -> tuple[str, str]:
-    """Give the specifiers of both sides: with itself, the query's is the target's. ValueError where there is one too many, or none."""
+    """Give the specifiers of both sides: with itself, the query's is the target's. ValueError where there is one too many, or none; InputError
+    where both are one pipe."""
     if with_itself and query is not None:
         raise ValueError("self=True takes the place of a query: leave one of them out")
     if query is None and not with_itself:
         raise ValueError("expected a query: name its file, give sequences by name, or self=True")
     if query is not None:
+        if target == query and piped(query):
+            raise InputError(query, *READ_ONCE)
         return target, query
     if Specifier.parse(target).separator:
         raise InputError(target, "no separator beside --self", "one", "leave it out: the pieces of a sequence are one query to LASTZ, and none here")

@@ -160,7 +160,10 @@ def _sums_of(genome: Genome) -> dict[str, int]:
 def check_piped(directory: str, folder: int, side: Side, ambiguous: str | None, identity: str) -> None:
     """Raise ManifestMismatch where a side was read before and other sequences come through its pipe now. A terminal is not asked, and none at all will do."""
     path = Specifier.parse(side[1]).path
-    if folder_records(directory, folder, [side], identity) is None or (path in STANDARD_INPUT and (sys.stdin is None or sys.stdin.isatty())):
+    both = [(role, side[1]) for role in ROLES]
+    if all(folder_records(directory, folder, sides, identity) is None for sides in ([side], both)):
+        return
+    if path in STANDARD_INPUT and (sys.stdin is None or sys.stdin.isatty()):
         return
     if not is_twobit(path) and sniff(path, allow_empty=True).format == "empty":
         return

@@ -15,6 +15,8 @@ from tidalign.pipeline.genome.input.sequences import LETTERS
 STANDARD_INPUT = ("-", "/dev/stdin")
 """What is read by the command's own process alone, whatever it is."""
 
+READ_ONCE = "a pipe, which can be read once, for one of the sides", "it for both", "write it to a file first; --self aligns one side with itself"
+
 INDEX = "index.json"
 """In a folder that `tidalign genome-index` wrote (index.py): what it was made of, and for."""
 
@@ -70,12 +72,13 @@ class GenomeSource:
 
     def files(self) -> list[dict[str, Any]]:
         """Tell by what the inputs are known to be the same again: path, size in bytes (-1: a pipe), time of change and a digest. MissingInput where there is
-        none, InputError where both sides are one pipe."""
+        none, InputError where one pipe would be read twice: a file is read once for all sides that have its actions, too."""
         if self.seen:
             return list(self.seen)
-        pipes = [Specifier.parse(spec).path for _, spec in self.sides() if piped(spec)]
-        if once := next((path for path in pipes if pipes.count(path) > 1), None):
-            raise InputError(once, "a pipe, which can be read once, for one of the sides", "it for both", "write it to a file first")
+        pipes = [Specifier.parse(spec).path for spec in dict.fromkeys(spec for _, spec in self.sides()) if piped(spec)]
+        read = ["-" if path in STANDARD_INPUT else path for path in pipes]
+        if once := next((path for path, each in zip(pipes, read, strict=True) if read.count(each) > 1), None):
+            raise InputError(once, *READ_ONCE)
         known = {file["path"]: file for file in self.known}
         files = [identity(path, known.get(_rooted(path))) for path in self.paths()]
         if self.segments is not None and (self.segments == "-" or Path(self.segments).is_dir()):

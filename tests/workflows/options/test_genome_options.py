@@ -124,6 +124,8 @@ def test_options_from_a_file(tmp_path: Path) -> None:
 def test_actions_as_options() -> None:
     args = parsed("--action:target=multiple", "--action2=unmask", "--action1=1..20")
     assert with_actions(args, "t.fa[unmask]", "q.fa") == ("t.fa[unmask][multiple][1..20]", "q.fa[unmask]")
+    args = parsed("--action1=[unmask]", "--action:query=[1..3000][unmask]", "--action:query=multiple")
+    assert with_actions(args, "t.fa", "q.fa") == ("t.fa[unmask]", "q.fa[1..3000][unmask][multiple]")
 
 
 YASRA = {
