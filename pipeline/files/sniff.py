@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any, BinaryIO
 
 from tidalign.pipeline.errors import MOST_HEADER, MOST_NAME, MOST_RECORD, SHORT_NAME, SHORTEN, InputError, MissingInput, shown
@@ -41,7 +42,8 @@ _WAYS_OUT = {
 class Input:
     """One input file: text (`fasta`, `fastq`, `seq`) that is `none`, `gzip` or `bgzf` compressed, a table (`parquet`, `arrow`), or `empty`.
 
-    digest: of a sample of its bytes (`sampled`). stream: a pipe, which can be read once, by the process that sniffed it; its size and time are unknown (-1).
+    digest: of a sample of its bytes (`sampled`). mtime_ns: 0 where that is of all of them, and the time of change tells nothing more. stream: a pipe, which can
+    be read once, by the process that sniffed it; its size and time are unknown (-1).
     """
 
     path: str
@@ -133,7 +135,7 @@ def sniff(path: str, *, allow_empty: bool = False) -> Input:
         raise InputError(path, *TRUNCATED_BGZF)
     if path.endswith((".gz", ".bgz")) and compression == "none":
         logging.getLogger("tidalign").warning("%s: not compressed, whatever its name says; read as it is", path)
-    return Input(path, status.st_size, status.st_mtime_ns, kind, compression, digest)
+    return Input(path, status.st_size, status.st_mtime_ns if status.st_size > _SAMPLES * _SAMPLE_BYTES else 0, kind, compression, digest)
 
 
 _SAMPLES, _SAMPLE_BYTES = 16, 65_536
@@ -150,6 +152,11 @@ def sampled(file: BinaryIO, size: int) -> str:
         file.seek(max(0, size - _SAMPLE_BYTES) * place // (_SAMPLES - 1))
         digest.update(file.read(_SAMPLE_BYTES))
     return digest.hexdigest()
+
+
+def with_time(path: str, mtime_ns: int) -> str:
+    """Say how a file that has another time of change, and is too long to be known by its digest, is known as the same again."""
+    return f"if it is the same, give it back its time: touch -d @{mtime_ns // 10**9}.{mtime_ns % 10**9:09} {quote(path)}"
 
 
 def _sniff_pipe(path: str, file: BinaryIO, allow_empty: bool) -> Input:

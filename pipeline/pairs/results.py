@@ -137,7 +137,7 @@ _WITHOUT = "export .paf, .tsv or .parquet, which have no letters"
 
 def _see_unchanged(source: Any) -> None:
     """Raise MissingInput where an input cannot be read again, ManifestMismatch where it is another than was read."""
-    from tidalign.pipeline.files.sniff import sniff
+    from tidalign.pipeline.files.sniff import sniff, with_time
 
     for known in source.inputs:
         if known.stream:
@@ -148,8 +148,11 @@ def _see_unchanged(source: Any) -> None:
             found = sniff(known.path, allow_empty=True)
         except MissingInput as error:
             raise MissingInput(f"{error}; its letters are needed: put the input back, or {_WITHOUT}") from error
-        if found != known:
+        if replace(found, mtime_ns=known.mtime_ns) != known:
             raise _changed(known.path)
+        if found != known:
+            wanted = "the input that was aligned, for its letters, found another time of change"
+            raise ManifestMismatch(f"{known.path}: expected {wanted}; {with_time(known.path, known.mtime_ns)}; else run again, or {_WITHOUT}")
 
 
 def _changed(path: str) -> ManifestMismatch:

@@ -30,6 +30,7 @@ from typing import Any, Self, TypeVar
 
 from tidalign import __version__
 from tidalign.pipeline.errors import CannotWrite, Damaged, ManifestMismatch, MissingInput
+from tidalign.pipeline.files.sniff import with_time
 from tidalign.pipeline.store.files import read_json, write_json, writing_error
 from tidalign.pipeline.store.layout import FORMAT, PAIRS, Layout, check, own
 
@@ -132,8 +133,11 @@ def compare(directory: str, parameters: dict[str, Any], source: dict[str, Any], 
 def _differences(old: Any, new: Any, name: str = "") -> list[str]:
     if isinstance(old, dict) and isinstance(new, dict):
         if old != new and old.keys() & new.keys() >= {"path", "mtime_ns"}:  # a file; where another is read, its size and time tell nothing more
-            same = old["path"] == new["path"]
-            return [f"{old['path']}, which has changed since" if same else f"{name} {old['path']!r}, now {new['path']!r}"]
+            if old["path"] != new["path"]:
+                return [f"{name} {old['path']!r}, now {new['path']!r}"]
+            touched = {**old, "mtime_ns": new["mtime_ns"]} == new and Path(old["path"]).is_file()
+            found = f"another time of change ({with_time(old['path'], old['mtime_ns'])})" if touched else "changed since"
+            return [f"{old['path']}, which has {found}"]
         return [line for key in sorted({*old, *new}) for line in _differences(old.get(key), new.get(key), f"{name} {key}".strip())]
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         return [line for place, (a, b) in enumerate(zip(old, new, strict=True)) for line in _differences(a, b, f"{name}[{place}]")]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -28,6 +29,7 @@ from tidalign.pipeline.pairs.aligner import PairParameters, write_rows
 from tidalign.pipeline.pairs.input import index
 from tidalign.pipeline.pairs.input.read import inspect
 from tidalign.pipeline.pairs.manifest import read_manifest
+from tidalign.pipeline.pairs.results import Results
 from tidalign.pipeline.schema import COUNTS
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import PAIRS
@@ -127,6 +129,8 @@ def test_somebody_elses_workers(external: External, tmp_path: Path, inputs: list
     report = drive(str(tmp_path / "run"), *inputs, scheduler=external.address)
     assert triples(tmp_path / "run") == answer
     assert report.workers == 2
+    when = {event["event"]: event["time"] for event in map(json.loads, (tmp_path / "run" / "journal.jsonl").read_text().splitlines())}
+    assert when["hired"] - when["start"] - 0.5 < report.stages["start"] < report.seconds  # workers read, and so start before that
 
 
 def test_a_run_directory_that_workers_do_not_see(external: External, tmp_path: Path, inputs: list[str]) -> None:
@@ -237,11 +241,33 @@ def test_other_parameters_other_inputs_and_a_second_run_are_refused(tmp_path: Pa
         run_pairs(tmp_path / "run", inspect(*inputs), PairParameters(penalties="edit"))
     copies = [str(shutil.copy(path, tmp_path)) for path in inputs]
     drive(str(tmp_path / "other"), *copies)
-    os.utime(copies[0], ns=(1, 1))
+    Path(copies[0]).write_bytes(Path(copies[0]).read_bytes() + b"\n")
     with pytest.raises(ManifestMismatch, match=r"begun with \S+, which has changed since;"):
         drive(str(tmp_path / "other"), *copies)
     with locked(str(tmp_path / "run")), pytest.raises(CannotWrite, match=rf"in use by process {os.getpid()} on"):
         drive(str(tmp_path / "run"), *inputs)
+
+
+def test_inputs_that_were_touched(tmp_path: Path) -> None:
+    """Digests say that small files are the same; of others nobody reads all to find out, but the way out is said."""
+    small, large = tmp_path / "small.fa", tmp_path / "large.fa"
+    small.write_text(">a\n" + "ACGT" * 250_000 + "\n")
+    large.write_text(">a\n" + "ACGT" * 300_000 + "\n")
+    drive(str(tmp_path / "run"), str(small), str(small))
+    os.utime(small, ns=(1, 1))
+    drive(str(tmp_path / "run"), str(small), str(small))
+    Results(tmp_path / "run").export(tmp_path / "small.sam")
+    drive(str(tmp_path / "other"), str(large), str(large))
+    time = large.stat().st_mtime_ns
+    os.utime(large, ns=(1, 1))
+    said = rf"{large}.* another time of change.*if it is the same, give it back its time: (touch -d @[0-9]+\.[0-9]{{9}} {large})"
+    for again in (lambda: drive(str(tmp_path / "other"), str(large), str(large)), lambda: Results(tmp_path / "other").export(tmp_path / "large.sam")):
+        with pytest.raises(ManifestMismatch, match=said) as caught:
+            again()
+    subprocess.run(re.search(said, str(caught.value))[1].split(), check=True)  # type: ignore[index]
+    assert large.stat().st_mtime_ns == time
+    Results(tmp_path / "other").export(tmp_path / "large.sam")
+    drive(str(tmp_path / "other"), str(large), str(large))
 
 
 def test_without_a_gpu_there_is_a_clear_line_before_any_work(tmp_path: Path, inputs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
