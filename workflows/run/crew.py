@@ -18,7 +18,6 @@ from tidalign.cluster.stop import Stop, on_signals
 from tidalign.cluster.task import KINDS, Outcomes, Queue, Task, TaskKind, Threads, run_here
 from tidalign.pipeline.errors import CannotWrite, Damaged, InputError, MissingInput
 from tidalign.pipeline.store import rundir
-from tidalign.pipeline.store.rundir import locked
 from tidalign.workflows.run import handover
 from tidalign.workflows.run.devices import Gpus, Resources
 from tidalign.workflows.run.trials import Trials
@@ -264,7 +263,7 @@ def mending(directory: str, call: Callable[[], A]) -> A:
         except Damaged as damaged:
             if damaged.path in removed:
                 raise
-            with locked(directory):
+            with rundir.locked(directory):
                 rundir.mend(directory, damaged)
             removed.add(damaged.path)
             last = damaged
@@ -280,7 +279,7 @@ def opened(directory: str | Path, kind: Any, resources: Resources, gpus: Gpus) -
     directory = str(Path(directory).absolute())
     scheduler = address_of(resources.scheduler, insecure=resources.insecure) if isinstance(resources.scheduler, str) else resources.scheduler
     rundir.probe(directory, kind.layout)
-    with locked(directory), on_signals(patient=kind.patient) as stop:
+    with rundir.locked(directory), on_signals(patient=kind.patient) as stop:
         rundir.tidy(directory, kind.layout)
         kind.open(directory)
         rundir.journal(directory, "start", command=sys.argv)
@@ -290,7 +289,8 @@ def opened(directory: str | Path, kind: Any, resources: Resources, gpus: Gpus) -
             crew.on_gpus, crew.gpus_each = gpus.device.takes_gpu and bool(scheduler), resources.gpus if isinstance(scheduler, str) else None
             crew.beside = gpus
             if readers == "workers" and not rundir.has_manifest(directory):
-                crew.hire()
+                with crew.timed("start"):
+                    crew.hire()
             yield crew, stop, readers
         except (KeyboardInterrupt, ClusterLost, NoWorkers) as error:
             if stop.number is None and not isinstance(error, KeyboardInterrupt):

@@ -180,7 +180,8 @@ def _run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, to
     with opened(directory, kind, resources, gpus) as (crew, stop, readers), precompile.ahead(lists, cores() - 1):
         going = not rundir.finished(crew.directory)
         if gpus.device.takes_gpu and resources.scheduler and going:
-            crew.hire()
+            with crew.timed("start"):
+                crew.hire()
             gpus = devices.of_workers(gpus, crew.on_gpus_alone(crew.everywhere(usable)))
         rundir.journal(crew.directory, "device", device=str(gpus), why=gpus.why)
         if going and gpus.device.takes_gpu and readers != "workers":
@@ -247,10 +248,9 @@ def _work(crew: Crew, kind: RunKind[M, T, R], tracker: T, stop: Stop, resources:
     """Run what is left of a run; gives what was predicted of its stages, where that was worth it. early: what may have been forecast while the input was read,
     and worked on, in this call; None: that was done before."""
     on = gpus.names.values() if gpus.device.takes_gpu else None
-    tasks = tracker.tasks()
-    if not tasks:
+    if not (tasks := tracker.tasks()):
         forecast = early.forecast if early else None
-        crew.seconds |= {"start": 0.0, "work": 0.0} if forecast else {}
+        crew.seconds |= {stage: crew.seconds.get(stage, 0.0) for stage in ("start", "work")} if forecast else {}
         return forecast.predicted(on, crew.size, 1.0) if forecast else None
     rundir.reopen(crew.directory)
     large = tracker.work() > kind.forecast_from * gpus.device.speed

@@ -1,5 +1,6 @@
 """What docs/python.md shows of Dask: a Client for `scheduler=`, `tidalign.align` in `client.map` and on partitions of a dask DataFrame."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,10 @@ def test_a_client_does_a_run(client: Any, tmp_path: Path) -> None:
     for place, given in enumerate((client, client.cluster)):
         results = tidalign.align_pairs(tmp_path / "q.fa", tmp_path / "t.fa", out=tmp_path / f"run{place}", scheduler=given, device="cpu")
         assert results.to_table(["cigar"])["cigar"] == wanted
-        assert '"workers": 2' in (results.path / "report.json").read_text()
+        report = json.loads((results.path / "report.json").read_text())
+        when = {event["event"]: event["time"] for event in map(json.loads, (results.path / "journal.jsonl").read_text().splitlines())}
+        assert report["workers"] == 2
+        assert when["hired"] - when["start"] - 0.5 < report["stages"]["start"] < report["seconds"]  # they read, and so are there before that
 
 
 def test_align_in_client_map(client: Any) -> None:
