@@ -143,7 +143,6 @@ def _sequences(column: Any) -> Any:
 
 def _qualities(rows: Any, lengths: Numbers) -> Any:
     """Make qualities from 0; where there are none, 255 for each letter."""
-    sam.check_qualities(rows)
     known = rows["query_quality"]
     letters, places = content_of(known)
     column = _column(letters[places[0] : places[-1]] - np.uint8(33), places - places[0])

@@ -35,7 +35,7 @@ MANY_TARGETS = 1_000_000
 
 # Sections 1.2.1 and 1.4: what a reference name and a query name may be made of.
 REFERENCE_NAME = r"^[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;=?@^_|~-]*$"
-QUERY_NAME = r"^[!-?A-~]{1,254}$"
+QUERY_NAME = r"^([!-)+-?A-~]|[!-?A-~]{2,254})$"  # `*` alone says that there is no name
 
 
 def header(request: Request[Rows]) -> Iterator[bytes | memoryview]:
@@ -97,7 +97,7 @@ def check_queries(batch: Any, where: Where) -> None:
     strange = pc.index(pc.match_substring_regex(batch["query_name"], QUERY_NAME), False).as_py()
     if strange >= 0:
         file, record = where("query", batch["ordinal"][strange].as_py())
-        expected = "a query name of at most 254 printable ASCII letters other than @, as SAM wants them"
+        expected = "a query name of at most 254 printable ASCII letters other than @, and not * alone, as SAM wants them"
         raise InputError(file, expected, shown(batch["query_name"][strange].as_py()), "write .paf, .tsv or .parquet", record=record)
 
 
@@ -134,6 +134,7 @@ def lines(batch: Any, request: Request[Rows]) -> Any:
 def prepared(batch: Any, request: Request[Rows]) -> Any:
     """Add to rows what records have: `placed`, whether they have a place on the target; `flag`; `offset`, what is added to places on the target."""
     check_queries(batch, _nowhere)
+    _check_qualities(batch, request.rows.source)
     placed = pc.fill_null(pc.less(batch["target_start"], batch["target_end"]), False)
     reverse = pc.fill_null(pc.and_(placed, pc.equal(batch["strand"], "-")), False)
     if pc.any(reverse).as_py():
@@ -162,7 +163,6 @@ def _mapped(rows: Any, request: Request[Rows]) -> Any:
 
 def _letters(rows: Any) -> tuple[Any, ...]:
     """Give SEQ, a tab and QUAL."""
-    check_qualities(rows)
     bare = pc.equal(rows["query_length"], 0)
     if pc.any(bare).as_py():
         return pc.if_else(bare, _STAR, rows["query"]), "\t", pc.if_else(bare, _STAR, pc.fill_null(rows["query_quality"], _STAR))
@@ -172,14 +172,17 @@ def _letters(rows: Any) -> tuple[Any, ...]:
 _STAR = pa.scalar(b"*", pa.large_binary())
 
 
-def check_qualities(rows: Any) -> None:
+def _check_qualities(rows: Any, source: dict[str, Any]) -> None:
     """Raise InputError for a quality that SAM does not have."""
     letters, places = content_of(rows["query_quality"])
     letters, places = letters[places[0] : places[-1]], places - places[0]
     if len(letters) and (letters.min() < ord("!") or letters.max() > ord("~")):
         at = int(np.flatnonzero((letters < ord("!")) | (letters > ord("~")))[0])
-        record = rows["ordinal"][int(np.searchsorted(places, at, "right")) - 1].as_py() + 1
-        raise InputError("qualities", "printable ASCII, ! to ~, as SAM has them", repr(chr(letters[at])), "write .paf, .tsv or .parquet", record=record)
+        row = int(np.searchsorted(places, at, "right")) - 1
+        record = rows["ordinal"][row].as_py() * (2 if source.get("interleaved") else 1)
+        found = f"{chr(letters[at])!r} at position {at - int(places[row]) + 1} of the qualities of {shown(rows['query_name'][row].as_py())}"
+        expected, file = "printable ASCII, ! to ~, as SAM has qualities", source.get("queries", "qualities")
+        raise InputError(file, expected, found, "correct them, or write .paf, .tsv or .parquet", record=record + 1, line=4 * record + 4)
 
 
 def _group_tag(request: Request[Rows]) -> str:

@@ -30,6 +30,7 @@ def write(folder: Path, name: str, names: list[str], length: int = 8) -> Path:
         (["a", "b", "@c", "@d"], ["s", "t", "u", "v"], "q.fa: record 3: expected a query name of at most 254 printable ASCII letters other than @"),
         (["a", "n" * 255], ["s", "t"], "q.fa: record 2: expected a query name"),
         (["a", "b\u00e9"], ["s", "t"], "q.fa: record 2: expected a query name"),
+        (["a", "*"], ["s", "t"], "q.fa: record 2: expected a query name of at most 254 printable ASCII letters other than @, and not * alone"),
         (["a", "b", "c"], ["s", "t", "*"], "t.fa: record 3: expected a target name of the letters SAM allows"),
         (["a", "b"], ["s,t", "u"], "t.fa: record 1: expected a target name of the letters SAM allows"),
         (["a", "b"], ["t", "t"], "found 7 and 8 for 't' (records 1 and 2)"),

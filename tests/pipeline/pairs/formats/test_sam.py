@@ -161,7 +161,8 @@ def test_a_read_group(make_run, row, rejected, tmp_path) -> None:
             sam.read_group(wrong)
 
 
-def test_qualities_that_sam_does_not_have(make_run, row, tmp_path) -> None:
+@pytest.mark.parametrize("suffix", ["sam", "bam"])
+def test_qualities_that_sam_does_not_have(make_run, row, tmp_path, suffix: str) -> None:
     letters = {"query": b"ACGT", "target": b"ACGT"}
-    with pytest.raises(InputError, match=r"record 3: expected printable ASCII, ! to ~.*' '.*\.paf"):
-        make_run([row() | letters, row(), row() | letters | {"query_quality": b"II I"}]).export(tmp_path / "out.sam")
+    with pytest.raises(InputError, match=r"somewhere/reads.fq: record 3, line 12: expected printable ASCII, ! to ~.*found ' ' at position 3 of .*\.paf"):
+        make_run([row() | letters, row(), row() | letters | {"query_quality": b"II I"}]).export(tmp_path / f"out.{suffix}")
