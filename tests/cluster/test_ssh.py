@@ -15,7 +15,7 @@ from ending import survivors, wait_until
 sys.path.insert(0, str(Path(__file__).parent / "slurm"))
 import psutil
 from slurm_site import found, free_ports
-from work import program, write_pairs
+from work import PAIRS, program, write_pairs
 
 RECIPES = Path(__file__).parents[2] / "workflows"
 
@@ -42,20 +42,44 @@ def ssh(tmp_path: Path) -> Iterator[str]:
 
 def test_hosts_that_ssh_reaches(ssh: str, tmp_path: Path) -> None:
     write_pairs(tmp_path)
-    (tmp_path / "bin").mkdir()
-    for name, module in (("tidalign", "tidalign.workflows"), ("dask", "dask")):
-        (tmp_path / "bin" / name).write_text(f'#!/bin/sh\nexec {sys.executable} -P -m {module} "$@"\n')
-        (tmp_path / "bin" / name).chmod(0o755)
-    words = ("pairs", "queries.fa", "targets.fa", "--device=cpu")
-    program(tmp_path, *words, "-o", "alone.sam")
+    _programs(tmp_path)
+    program(tmp_path, *PAIRS, "-o", "alone.sam")
     environment = os.environ | {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}", "SSH": ssh, "HOSTS": "localhost", "ADDRESS": "127.0.0.1"}
-    command = [str(RECIPES / "ssh" / "ssh.sh"), *words, "-o", "out.sam", "--keep-run"]
+    command = [str(RECIPES / "ssh" / "ssh.sh"), *PAIRS, "-o", "out.sam", "--keep-run"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "out.sam").read_bytes() == (tmp_path / "alone.sam").read_bytes()
     assert '"workers": 0' not in (tmp_path / "out.sam.run" / "report.json").read_text()
     assert not list(tmp_path.glob(".tidalign-ssh-*"))  # the key is gone
     assert survivors([process for process in psutil.process_iter() if _is_of(process, tmp_path)]) == []
+
+
+def test_a_host_without_workers_is_named(tmp_path: Path) -> None:
+    """With what the command that reaches it said, while the others work; and where none does, with what the scheduler said. No SSH is needed for that."""
+    if not shutil.which("openssl"):
+        pytest.skip("no openssl")
+    write_pairs(tmp_path)
+    _programs(tmp_path)
+    reach = tmp_path / "bin" / "reach"
+    reach.write_text('#!/bin/sh\n[ "$1" = here ] && exec sh -c "$2"\necho "reach: $1: Connection refused" >&2\nexit 255\n')
+    reach.chmod(0o755)
+    environment = os.environ | {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}", "SSH": "reach", "ADDRESS": "127.0.0.1"}
+    for hosts, status in (("away here", 0), ("away", 69)):
+        command = [str(RECIPES / "ssh" / "ssh.sh"), *PAIRS, "-o", f"{status}.sam"]
+        done = subprocess.run(command, cwd=tmp_path, env=environment | {"HOSTS": hosts}, capture_output=True, text=True, timeout=600)
+        assert done.returncode == status, done.stderr
+        assert done.stderr.count("ssh.sh: away: workers ended with status 255: reach: away: Connection refused\n") == 1
+        assert "ssh.sh: here:" not in done.stderr and ("ssh.sh: scheduler: " in done.stderr) == (status == 69)
+        assert not list(tmp_path.glob(".tidalign-ssh-*"))
+        assert survivors([process for process in psutil.process_iter() if _is_of(process, tmp_path)]) == []
+
+
+def _programs(folder: Path) -> None:
+    """Write programs that are those that are tested."""
+    (folder / "bin").mkdir()
+    for name, module in (("tidalign", "tidalign.workflows"), ("dask", "dask")):
+        (folder / "bin" / name).write_text(f'#!/bin/sh\nexec {sys.executable} -P -m {module} "$@"\n')
+        (folder / "bin" / name).chmod(0o755)
 
 
 def _is_of(process: psutil.Process, folder: Path) -> bool:

@@ -21,6 +21,16 @@ finish() {
     rm -rf "$own"
 }
 trap finish EXIT
+
+# A worker ends with its scheduler; one whose scheduler says nothing for a minute, too. What ends before says why.
+work_on() {
+    $SSH "$1" "DASK_CONFIG=$own $dask $worker --scheduler-file $own/scheduler.json --no-dashboard --death-timeout 60" >/dev/null 2>"$own/$1.log" </dev/null &
+    trap "kill $! 2>/dev/null; exit" TERM
+    status=0
+    wait $! || status=$?
+    echo "ssh.sh: $1: workers ended with status $status: $(grep -v '^$' "$own/$1.log" | tail -n 3)" >&2
+}
+
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30 -subj /CN=tidalign -keyout "$own/key.pem" -out "$own/certificate.pem" 2>/dev/null
 sed "s|FOLDER|$own|g" "$(dirname "$0")/dask.yaml" >"$own/dask.yaml"
 export DASK_CONFIG=$own
@@ -32,8 +42,7 @@ until [ -s "$own/scheduler.json" ]; do
     sleep 0.1
 done
 for host in $HOSTS; do
-    # A worker ends with its scheduler; one whose scheduler says nothing for a minute, too.
-    $SSH "$host" "DASK_CONFIG=$own $dask $worker --scheduler-file $own/scheduler.json --no-dashboard --death-timeout 60" >/dev/null 2>>"$own/log" </dev/null &
+    work_on "$host" &
     jobs+=($!)
 done
 tidalign "$@" --scheduler "$own/scheduler.json" &
@@ -44,4 +53,6 @@ status=0
 while kill -0 $command 2>/dev/null; do
     wait $command && status=0 || status=$?
 done
+# No workers, or none any more, or no scheduler: what it said may tell why.
+[ $status != 69 ] && [ $status != 75 ] || tail -n 5 "$own/log" | sed 's/^/ssh.sh: scheduler: /' >&2
 exit $status
