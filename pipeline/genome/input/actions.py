@@ -135,6 +135,17 @@ class Specifier:
         return chosen
 
 
+def name_a_file(path: str) -> str:
+    """Say the way out where there is no file of a name: which may be another's with what LASTZ takes before or behind it."""
+    for found, mark, file, action in (
+        (path.endswith("-"), "a minus behind the name of a file", path.removesuffix("-"), "revcomp"),
+        ("::" in path, "NICKNAME:: before the name of a file", path.partition("::")[2], "nickname"),
+    ):
+        if found and is_there(re.sub(r"(\[[^][]*\])+\Z", "", file), Path.is_file):
+            return f"{mark} is LASTZ's and not supported: {_NOT_HERE[action]}"
+    return "name a file of sequences"
+
+
 def is_there(text: str, kind: Callable[[Path], bool] = Path.exists) -> bool:
     """Tell whether a file, or what `kind` asks for, has this name, which with actions may be no possible one."""
     try:

@@ -20,15 +20,16 @@ def load_segments(path: str, target: Genome, queries: Genome, strands: str = "+-
     is looked at, as LASTZ has it.
 
     A line is a segment: `name1 start1 end1 name2 start2 end2 strand [score]`, 1 is target, 2 is query; positions count from 1, the end included, in the
-    full sequences, and of a query on strand - on its reverse complement. `*` stands for the name of an only sequence. Empty lines and those that begin
-    with # are passed over. Segments that overlap on a diagonal become one, with the higher score. Raises InputError, OSError.
+    full sequences, and of a query on strand - on its reverse complement. `*` stands for the name of an only sequence; of a target that is read as one sequence
+    (without [multiple]) names are not looked at, as LASTZ has it. Empty lines and those whose first word begins with # are passed over. Segments that overlap
+    on a diagonal become one, with the higher score. Raises InputError, OSError.
     """
     rows: dict[tuple[int, str], list[tuple[int, int, int, int]]] = {}
     sides = _Names(path, "target", target), _Names(path, "query", queries)
     with Path(path).open(encoding="utf-8", errors="surrogateescape") as file:
         for number, line in enumerate(file, 1):
             fields = line.split()
-            if fields and not line.startswith("#"):
+            if fields and not fields[0].startswith("#"):
                 sequence, strand, segment = _parse(path, number, fields, *sides)
                 if strand not in strands:
                     raise InputError(path, f"segments on strand {strands} alone", f"one on {strand}", "leave --strand out", line=number)
@@ -51,9 +52,10 @@ class _Names:
             if self._places.setdefault(name, pieces) is not pieces:
                 self._twice.add(name)
         self._only = len(firsts) == 2
+        self._alone = self._only and role == "target" and not genome.starts[0]
 
     def find(self, name: str, line: int) -> range:
-        if name == "*" and self._only:
+        if self._alone or (name == "*" and self._only):
             return range(len(self.genome))
         if name in self._twice:
             raise InputError(

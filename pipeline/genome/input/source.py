@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.files.sniff import sampled
-from tidalign.pipeline.genome.input.actions import Specifier, is_there
+from tidalign.pipeline.genome.input.actions import Specifier, is_there, name_a_file
 from tidalign.pipeline.genome.input.sequences import LETTERS
 
 STANDARD_INPUT = ("-", "/dev/stdin")
@@ -80,11 +80,21 @@ class GenomeSource:
         if once := next((path for path, each in zip(pipes, read, strict=True) if read.count(each) > 1), None):
             raise InputError(once, *READ_ONCE)
         known = {file["path"]: file for file in self.known}
-        files = [identity(path, known.get(_rooted(path))) for path in self.paths()]
+        files = [self._identity(path, known.get(_rooted(path))) for path in self.paths()]
         if self.segments is not None and (self.segments == "-" or Path(self.segments).is_dir()):
             found = {"": "no name", "-": "standard input"}.get(self.segments, "a folder")
             raise MissingInput(f"{self.segments!r}: expected a file of segments, found {found}; name one")
         return files
+
+    def _identity(self, path: str, known: dict[str, Any] | None) -> dict[str, Any]:
+        """Give the identity of a file; MissingInput where there is none, with the line of the table that names it."""
+        try:
+            return identity(path, known)
+        except MissingInput as error:
+            job = next((pair for pair in self.pairs if pair.line and path in replace(self, pairs=(pair,)).paths()), None)
+            if job is None:
+                raise
+            raise MissingInput(f"{self.table}: line {job.line}, job {job.name!r}: {error}") from error
 
     def identities(self, groups: Mapping[int, Sequence[tuple[str, str]]]) -> dict[int, str]:
         """Digest what tells whether the files of some sides are the same again, by group."""
@@ -174,7 +184,7 @@ def identity(path: str, known: dict[str, Any] | None = None) -> dict[str, Any]:
     except OSError as error:
         if known:
             return known
-        raise MissingInput(f"{path}: {error.strerror or error}; name a file of sequences") from error
+        raise MissingInput(f"{path}: {error.strerror or error}; {name_a_file(path)}") from error
 
 
 def pair_name(target: str, query: str) -> str:

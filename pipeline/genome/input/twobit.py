@@ -15,6 +15,12 @@ Counts = npt.NDArray[np.int64]
 
 MAGIC = 0x1A412743
 
+_NOT_READ = {
+    0x6BE93D3A: ("nib", "make FASTA of it with UCSC's nibFrag"),
+    0xD2527095: ("hsx, an index of other files", "name the files of sequences that it was made of"),
+}
+"""Other formats of LASTZ's: by their first bytes what they are, and what to do about them."""
+
 _AT_ONCE = 1_000_000  # packed bytes
 _LOWER = 0x20
 _AGAIN = "copy the file again, or make it anew with faToTwoBit"
@@ -63,11 +69,19 @@ class _File:
 
 
 def is_twobit(path: str) -> bool:
-    """Tell whether a file is in this format, by its first bytes."""
+    """Tell whether a file is in this format, by its first bytes. InputError where these are of a format that LASTZ reads, and nothing here."""
     if not Path(path).is_file():
         return False
     with Path(path).open("rb") as file:
-        return file.read(4) in (MAGIC.to_bytes(4, "little"), MAGIC.to_bytes(4, "big"))
+        begin = file.read(4)
+    for magic, (name, way_out) in _NOT_READ.items():
+        if begin in _both_orders(magic):
+            raise InputError(path, "FASTA, FASTQ or 2bit", name, way_out)
+    return begin in _both_orders(MAGIC)
+
+
+def _both_orders(magic: int) -> tuple[bytes, bytes]:
+    return magic.to_bytes(4, "little"), magic.to_bytes(4, "big")
 
 
 def records(path: str, rules: LetterRules, select: str | None = None) -> Iterator[Record]:

@@ -75,6 +75,30 @@ def test_a_run_knows_its_files_by_size_and_time(folder: Path) -> None:
             replace(source, segments=segments).files()
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("a.fa-", "a minus behind the name of a file is LASTZ's and not supported: give the other strand in the file"),
+        ("a.fa[1..2]-", "a minus behind"),
+        ("a.fa-[1..2]", "a minus behind"),
+        ("human::a.fa", "NICKNAME:: before the name of a file is LASTZ's and not supported: name the sequence in the file"),
+        ("human::a.fa[unmask]", "NICKNAME::"),
+        ("none.fa-", "name a file of sequences"),
+        ("human::none.fa", "name a file of sequences"),
+    ],
+)
+def test_marks_of_lastz_beside_a_name(name: str, message: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    with pytest.raises(MissingInput, match=f"No such file or directory; {message}"):
+        GenomeSource((Pair("p", name, "a.fa"),)).files()
+
+
+def test_a_file_that_is_not_there_is_told_with_its_line(folder: Path) -> None:
+    path = table(folder, "target\tquery\na.fa\tb.fa.gz\na.fa\tnone.fa[unmask]\n")
+    with pytest.raises(MissingInput, match=f"{path}: line 3, job 'a__none': {folder}/none.fa: No such file"):
+        GenomeSource(read_jobs(path), table=path).files()
+
+
 def test_files_are_named_from_the_root(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the actions; what stands for standard input, and one sequence of a file, stays what it is."""
     monkeypatch.chdir(folder)

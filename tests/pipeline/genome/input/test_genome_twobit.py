@@ -5,6 +5,7 @@ import io
 import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from twobit_file import write
@@ -86,3 +87,11 @@ def test_damaged_files(tmp_path: Path) -> None:
     path.write_bytes(whole[:4] + b"\x02" + whole[5:])
     with pytest.raises(InputError, match="version 2"):
         read_genome(str(path), role="target")
+
+
+@pytest.mark.parametrize("order", ["little", "big"])
+@pytest.mark.parametrize(("magic", "message"), [(0x6BE93D3A, "found nib; make FASTA of it with UCSC's nibFrag"), (0xD2527095, "found hsx, an index")])
+def test_other_formats_of_lastz_are_named(magic: int, message: str, order: Literal["little", "big"], tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(magic.to_bytes(4, order) + bytes(9))
+    with pytest.raises(InputError, match=f"expected FASTA, FASTQ or 2bit, {message}"):
+        read_genome(str(tmp_path / "x"), role="query")

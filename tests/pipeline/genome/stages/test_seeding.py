@@ -313,9 +313,17 @@ def test_a_strand_that_is_not_looked_at_has_no_segments(tmp_path: Path) -> None:
     ],
 )
 def test_lines_that_are_no_segments(tmp_path: Path, line: str, message: str) -> None:
-    target, queries = genome(b"A" * 100, ["t"]), genome(b"\0" + b"C" * 100 + b"\0" + b"C" * 100 + b"\0" + b"C" * 100, ["q", "r", "r"])
+    target, queries = genome(b"\0" + b"A" * 100, ["t"]), genome(b"\0" + b"C" * 100 + b"\0" + b"C" * 100 + b"\0" + b"C" * 100, ["q", "r", "r"])
     with pytest.raises(InputError, match=message):
         load(tmp_path, f"# segments\n{line}\n", target, queries)
+
+
+def test_comments_behind_blanks_and_names_of_a_target_that_is_one_sequence(tmp_path: Path) -> None:
+    """LASTZ 1.04.22 takes all of these; not so with [multiple]."""
+    lines = "  # segments\nu 1 30 q 1 30 + 5\n"
+    assert load(tmp_path, lines, genome(b"A" * 100, ["t"]), genome(b"C" * 100, ["q"])) == {(0, "+"): [(0, 0, 30, 5)]}
+    with pytest.raises(InputError, match="line 2: expected the name of a target sequence"):
+        load(tmp_path, lines, genome(b"\0" + b"A" * 100, ["t"]), genome(b"C" * 100, ["q"]))
 
 
 def test_a_target_is_packed_once_for_all_queries(monkeypatch: pytest.MonkeyPatch) -> None:
