@@ -376,6 +376,11 @@ def _refused_in_docs() -> dict[str, list[str]]:
     return {kind: re.findall("`([^`]+)`", names) for kind, names in rows}
 
 
+def test_what_needs_a_run_directory_says_so() -> None:
+    """`tidalign-lastz` has none."""
+    assert [way for way in REFUSED.values() if ("--keep" in way or "report" in way) and "`tidalign genome -o DIR" not in way] == []
+
+
 def test_documents_list_what_is_refused() -> None:
     """Options, formats and actions that LASTZ has and this program has not, each once."""
     rows = _refused_in_docs()
