@@ -2,6 +2,7 @@
 
 import argparse
 import logging
+import os
 import sys
 import tempfile
 import time
@@ -20,7 +21,6 @@ from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.files import passing
 from tidalign.pipeline.store.layout import Layout, of_kind
 from tidalign.pipeline.store.rundir import locked
-from tidalign.workflows.nodes import unused
 from tidalign.workflows.options.common import STANDARD_OUTPUT, is_stream
 from tidalign.workflows.progress import Progress, by_status, say
 from tidalign.workflows.run.devices import Resources, device_of
@@ -36,8 +36,12 @@ def resources_of(args: argparse.Namespace) -> Resources:
     """Read what the options say of who works; those that a command does not have are left to chance. Warns of nodes that nobody uses."""
     device, gpus = getattr(args, "device", "auto"), getattr(args, "gpus", None)
     beside = {name: value for name in ("cpu_workers", "scratch") if (value := getattr(args, name, None))}
-    if args.cluster == "auto" and not args.scheduler and args.workers is None and not vars(args).get("shard") and (said := unused()):
-        logging.getLogger("tidalign").warning(said)
+    chosen = args.cluster != "auto" or args.scheduler or args.workers is not None or vars(args).get("shard")
+    if not chosen and {"PBS_JOBID", "LSB_JOBID"} & os.environ.keys():
+        from tidalign.workflows.nodes import unused  # by few
+
+        if said := unused():
+            logging.getLogger("tidalign").warning(said)
     return Resources(args.workers, args.scheduler, device, gpus, args.insecure, allocated=args.cluster == "auto", **beside)
 
 
