@@ -1,6 +1,7 @@
-"""`tidalign demo`: align real reads and genomes that come with the package, and say in words what came out."""
+"""`tidalign demo`: align real reads and genomes and search real proteins, which come with the package, and say in words what came out."""
 
 import argparse
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -8,23 +9,28 @@ import pyarrow.compute as pc
 
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.pairs.results import Results
+from tidalign.pipeline.search.results import SearchResults
 from tidalign.workflows.answer import answer
 from tidalign.workflows.commands.genome import align_genomes
 from tidalign.workflows.commands.pairs import align_pairs
+from tidalign.workflows.commands.search import search_files
 from tidalign.workflows.progress import Progress
 from tidalign.workflows.status import Exit
 
 DATA = Path(__file__).parents[1] / "demo"
-"""Two files and a page on where they come from."""
+"""Real data, and a page on where they come from."""
 
 FLANK = 16
 """Letters of the genome on either side of where a read lies in its window; the alignment leaves them out at no cost."""
 
 EXAMPLES = 6
 
+BITS = 100
+"""Score from which on the demo calls two proteins alike: here the E-value of such a hit is below 10^-20."""
+
 
 def command(args: argparse.Namespace) -> Exit:
-    """Align the reads, write a table and a SAM file, show some of it."""
+    """Align the reads and the genomes, search the proteins, write files of each, show some of it."""
     folder = Path(args.output)
     progress = Progress()
     try:
@@ -48,15 +54,25 @@ def command(args: argparse.Namespace) -> Exit:
         progress.close()
     genomes.export(folder / "flies.maf")
     answer(summary_of_genomes(genomes))
+    try:
+        proteins = search_files(
+            DATA / "queries.faa.gz", DATA / "proteins.faa.gz", out=folder / "proteins", scoring="blosum62", progress=None if args.quiet else progress
+        )
+    finally:
+        progress.close()
+    proteins.export(folder / "hits.m8")
+    answer(summary_of_search(proteins))
     answer(
         f"""
-Written: {folder}/alignments.sam, {folder}/alignments.tsv, {folder}/flies.maf and the run directories {folder}/run and {folder}/flies.
+Written: {folder}/alignments.sam, {folder}/alignments.tsv, {folder}/flies.maf, {folder}/hits.m8 and the run directories {folder}/run, {folder}/flies and
+{folder}/proteins.
 Next:
   tidalign export {folder}/run -o reads.paf
   python -c 'import tidalign; print(tidalign.Results("{folder}/run").to_table())'
   tidalign pairs YOUR_READS.fastq YOUR_TARGETS.fasta -o out.sam
   tidalign plot {folder}/flies -o flies.svg
-  tidalign genome YOUR_TARGET.fa YOUR_QUERY.fa -o out.maf"""
+  tidalign genome YOUR_TARGET.fa YOUR_QUERY.fa -o out.maf
+  tidalign search YOUR_QUERIES.fa YOUR_DATABASE.fa -o hits.m8"""
     )
     return Exit.COMPLETE
 
@@ -98,4 +114,21 @@ def summary_of_genomes(results: GenomeResults) -> str:
         identity = row["matches"] / (row["matches"] + row["mismatches"])
         places = f"{row['target_start']:,}-{row['target_end']:,}", f"{row['query_name']} {row['query_start']:,}-{row['query_end']:,} {row['strand']}"
         lines.append(f"  {places[0]:<16} {places[1]:<24} {row['score']:>7,}  {identity:.1%}")
+    return "\n".join(lines)
+
+
+def summary_of_search(results: SearchResults) -> str:
+    """Say what the proteins are alike to, the best hit of each."""
+    rows = results.to_table().to_pylist()
+    alike = Counter(row["query_name"] for row in rows if row["bits"] >= BITS)
+    lines = [
+        "",
+        f"{len({row['query_name'] for row in rows})} proteins of UniProt against 240 others, by Smith-Waterman with BLOSUM62; the best hit of each:",
+        "",
+        f"  {'protein':<24} {'best hit':<24} {'bits':>6} {'E-value':>8}  identity  hits of {BITS} bits",
+    ]
+    for row in (row for row in rows if row["rank"] == 1):
+        names = (row[name].split("|")[-1] for name in ("query_name", "target_name"))
+        quality = f"{row['bits']:>6.1f} {row['evalue']:>8.1e}  {row['identity']:>8.1%}  {alike[row['query_name']]:>{len(f'hits of {BITS} bits')}}"
+        lines.append(f"  {next(names):<24} {next(names):<24} {quality}")
     return "\n".join(lines)

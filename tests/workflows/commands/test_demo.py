@@ -40,5 +40,9 @@ def test_the_demo(tmp_path, capsys) -> None:
     maf = (folder / "flies.maf").read_text().splitlines()
     assert [line.split("=")[1] for line in maf if line.startswith("a ")][0] == "267788"
     assert len(GenomeResults(folder / "flies").to_table().filter(pc.field("strand") == "-")) == 8 and "8 alignments" in written.out
+    # Each protein's own family comes first: hits of the same protein in another species, or its own record.
+    hits = [line.split("\t") for line in (folder / "hits.m8").read_text().splitlines()]
+    assert len({hit[0] for hit in hits}) == 10 and sum(float(hit[11]) >= demo.BITS for hit in hits) == 35
+    assert "A0A097J730_BPT4          A0A097J730_BPT4           525.0 3.1e-194    100.0%" in written.out
     # A second time it goes on from what is there.
     assert cli.main(["demo", "-o", str(folder), "--quiet"]) == 0
