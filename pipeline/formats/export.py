@@ -274,7 +274,7 @@ def export(
     Raises ValueError for what cannot be asked, CannotWrite before any work, DiskFull, MissingInput for an unfinished run, InputError for names, lengths or
     rows that the format cannot hold.
     """
-    chosen = table.find(rows.kind, format or table.ending(output))
+    chosen = table.chosen(rows.kind, format, output)
     if wrong := table.refused(rows.kind, chosen, options):
         raise ValueError(": ".join(wrong))
     if options.get("rg"):

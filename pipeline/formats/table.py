@@ -179,6 +179,11 @@ def names(kind: str) -> list[str]:
     return [name for format in formats(kind) for name in (format.name, *([f"{format.name}-"] if format.bare else []))]
 
 
+def compressed(kind: str) -> list[str]:
+    """List the endings of files that mean a format of a kind of run, compressed, without the first dot."""
+    return [f"{format.suffix}{GZIP}" for format in formats(kind) if format.suffix and _compressed(format)]
+
+
 def suffixes(*kinds: str) -> list[str]:
     """List the endings of files that mean a format, each once, without the dot."""
     return list(dict.fromkeys(format.suffix for kind in kinds for format in formats(kind) if format.suffix))
@@ -236,8 +241,17 @@ def find(kind: str, text: str) -> Format:
     """Find the format of a name, as `by_name`. Raises ValueError for one that does not exist, or fields that it does not have."""
     found = by_name(kind, text)
     if found is None:
-        raise ValueError(f"no format {text!r}: use one of {', '.join(names(kind))}")
+        raise ValueError(f"no format {text!r}: use one of {', '.join(names(kind) + compressed(kind))}")
     return replace(found, fields=tuple(found.load("fields")(found.fields))) if found.fields else found
+
+
+def chosen(kind: str, name: str | None, output: str) -> Format:
+    """Find the format of a name, where there is one, else of an output's ending. Raises ValueError as `find`, and for an ending that means another format than
+    the name; not of genomes, where many formats have no ending of their own."""
+    found, meant = find(kind, name or ending(output)), by_suffix(kind, ending(output))
+    if kind != GENOME and meant and meant.name != found.name:
+        raise ValueError(f"{output}: expected a name for format {found.name}, found one that means {meant.name}; leave the format out, or name another file")
+    return found
 
 
 def refused(kind: str, format: Format, options: Mapping[str, Any]) -> tuple[str, str] | None:

@@ -39,11 +39,10 @@ def command(args: argparse.Namespace) -> Exit:
 def options(args: argparse.Namespace, kind: str) -> dict[str, Any]:
     """Gather what `export` of this kind of results is told. Raises InputError for what it does not take."""
     run = f"a run of `tidalign {kind}`"
-    text = args.format or table.ending(args.output)
     try:
-        format = table.find(kind, text)
+        format = table.chosen(kind, args.format, args.output)
     except ValueError as error:
-        raise InputError(args.run, f"a format of {run}", repr(text), str(error)) from error
+        raise InputError(args.run, f"a format of {run}", repr(args.format or args.output), str(error)) from error
     given = options_of(args)
     if wrong := table.refused(kind, format, given):
         raise InputError(args.run, f"no --{wrong[0]} for {run} as {format.name}", repr(given[wrong[0]]), wrong[1])

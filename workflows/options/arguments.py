@@ -111,7 +111,7 @@ def parser(chosen: str | None = None, *, before: bool = True) -> argparse.Argume
     _add_run(pairs, f"a run directory; or {written}; or - (default), standard output, with --format", STANDARD_OUTPUT)
     add_device(pairs, gpus="all; the first alone where there is little to do")
     add_shard(pairs)
-    pairs.add_argument("--format", metavar="FORMAT", help=f"{', '.join(table.names(table.PAIRS))}, where the name of OUT does not say it")
+    pairs.add_argument("--format", metavar="FORMAT", help=f"{', '.join(table.names(table.PAIRS) + table.compressed(table.PAIRS))}, where OUT's name says none")
     add_export(pairs)
     pairs.add_argument("--keep-run", action="store_true", help="keep OUT.run")
 

@@ -253,7 +253,7 @@ def check_shard(args: argparse.Namespace, error: Error) -> None:
 def named(args: argparse.Namespace, kind: str, text: str, error: Error) -> str:
     """Name a format as run directories and messages have it; an error for one that does not exist, or does not take the options that are given."""
     try:
-        format = table.find(kind, text)
+        format = table.chosen(kind, text, args.output)
     except ValueError as unknown:
         error(str(unknown))
         raise

@@ -31,7 +31,9 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     add_workers(parser)
     add_new(parser)
     add_shard(parser)
-    parser.add_argument("--format", metavar="FORMAT", help=f"{', '.join(table.names(table.SEARCH))}, where the name of OUT does not say it")
+    parser.add_argument(
+        "--format", metavar="FORMAT", help=f"{', '.join(table.names(table.SEARCH) + table.compressed(table.SEARCH))}, where OUT's name says none"
+    )
     parser.add_argument("--keep-run", action="store_true", help="keep OUT.run")
 
 

@@ -38,3 +38,31 @@ def test_what_none_writes(kind: str, suffix: str, tmp_path: Path, capsys: pytest
 def test_a_format_that_is_named_goes_first(kind: str, output: str) -> None:
     arguments = [kind, "a.fa", "b.fa", "-o", output, "--format", "blastn-" if kind == "genome" else "tsv"]
     assert parse(arguments, parser(kind)).format == arguments[-1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "output", "format"),
+    [("pairs", "x.sam", "bam"), ("pairs", "oo.tsv", "SAM"), ("pairs", "x.sam.gz", "sam"), ("pairs", "x.sam", "sam.gz"), ("search", "x.PAF", "m8")],
+)
+def test_a_format_that_contradicts_the_ending(kind: str, output: str, format: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([kind, "a.fa", "b.fa", "-o", str(tmp_path / output), "--format", format])
+    said = capsys.readouterr().err
+    assert ended.value.code == 2 and "leave the format out, or name another file" in said
+    assert f"expected a name for format {format.lower()}, found one that means {output.partition('.')[2].lower()};" in said
+
+
+@pytest.mark.parametrize(
+    ("kind", "output", "format"), [("pairs", "x.SAM", "sam"), ("pairs", "x.sam.gz", "sam.gz"), ("pairs", "x", "bam"), ("genome", "x.tsv", "mapping")]
+)
+def test_formats_that_endings_allow(kind: str, output: str, format: str) -> None:
+    assert parse([kind, "a.fa", "b.fa", "-o", output, "--format", format], parser(kind)).format == format
+
+
+def test_compressed_formats_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ValueError, match=r"no format 'bam\.gz': .*, paf\.gz, sam\.gz, tsv\.gz$"):
+        table.find(table.PAIRS, "bam.gz")
+    for kind in ("pairs", "search"):
+        with pytest.raises(SystemExit):
+            main([kind, "--help"])
+        assert "paf.gz, sam.gz, tsv.gz, where OUT's name says none" in " ".join(capsys.readouterr().out.split())
