@@ -2,7 +2,7 @@
 
 letters, codes, qualities, genome.json, side.json   as sides/s<folder>/ of a run has them (sides.py), in both roles: a run gives these files one more name
 begins, places, tags, marks                         where the target's words are (`Index`), mapped by every process that looks them up on the host
-index.json                                          what it was made of and for, and checksums of the tables; written last
+index.json                                          what it was made of and for, and checksums of that and of the tables; written last
 
 Letters of a run stay when the index is gone; tables are built again then. A GPU builds its own, faster than it could read them.
 """
@@ -51,12 +51,13 @@ def make(spec: str, out: str, parameters: GenomeParameters) -> dict[str, Any]:
     spec = absolute(spec)
     named = Specifier.parse(spec)
     files = [identity(each) for each in (named.path, named.subset) if each]
+    whole = {file["path"]: _sum(file["path"]) for file in files if file["size"] >= 0}
     with _filled(path) as temporary:
         records = write_sides(temporary, [(role, spec) for role in ROLES], _ambiguous(parameters))
         codes = np.memmap(f"{temporary}/{CODES}", np.uint8, "r")
         index = build_index(codes, SeedPattern.parse(parameters.seed), parameters.step, parameters.max_word_count)
         tables = {name: {"type": str(array.dtype), "length": len(array), "sum": _write(f"{temporary}/{name}", array)} for name, array in index.tables().items()}
-        made = {"format": FORMAT, "version": __version__, "spec": spec, "files": files, "ambiguous": _ambiguous(parameters)}
+        made = {"format": FORMAT, "version": __version__, "spec": spec, "files": files, "sums": whole, "ambiguous": _ambiguous(parameters)}
         write_json(f"{temporary}/{INDEX}", {**made, "words": words_of(parameters), "shift": index.shift, "tables": tables})
     return records[0]
 
@@ -137,7 +138,7 @@ def _check(path: str, spec: str, said: dict[str, Any], parameters: GenomeParamet
     if parameters.with_itself and made.separator:
         raise InputError(spec, "no separator beside --self", "one", "leave it out: the pieces of a sequence are one query to LASTZ, and none here")
     for before in said["files"]:
-        if before["size"] >= 0 and Path(before["path"]).is_file() and identity(before["path"]) != before:
+        if before["size"] >= 0 and Path(before["path"]).is_file() and not _is_same(before, said.get("sums", {})):
             raise InputError(path, f"{before['path']} as it was read", "one that has changed since", f"{_AGAIN}, or move that file away")
     if said["ambiguous"] == "iupac" != _ambiguous(parameters):
         raise InputError(path, "an index for these options", "one made with --ambiguous=iupac", f"give that option, or {_AGAIN}")
@@ -146,6 +147,19 @@ def _check(path: str, spec: str, said: dict[str, Any], parameters: GenomeParamet
         differing = [name for name in wanted if said["words"][name] != wanted[name]]
         expected, found = (" and ".join(f"--{name}={each[name]}" for name in differing) for each in (wanted, said["words"]))
         raise InputError(path, f"an index for {expected}", f"one for {found}", f"{_AGAIN} and these options, or give those to this run")
+
+
+def _is_same(before: dict[str, Any], sums: dict[str, int]) -> bool:
+    """Tell whether a file is what it was: by its identity, or, where that has another time of change alone, by the checksum of all of it. sums: of files, by
+    path; none in indexes that were made without."""
+    path = before["path"]
+    now = identity(path)
+    return now == before or (now | {"mtime_ns": before["mtime_ns"]} == before and path in sums and _sum(path) == sums[path])
+
+
+def _sum(path: str) -> int:
+    """Compute the checksum of a file."""
+    return crc32(np.memmap(path, np.uint8, "r").data) if Path(path).stat().st_size else 0
 
 
 def verify(path: str) -> str:
