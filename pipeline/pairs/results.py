@@ -63,9 +63,11 @@ class Results(RunResults[PairManifest]):
         """Write the rows as SAM, BAM, PAF, TSV or Parquet, by the ending of `output` or `format`: see `pipeline.formats.export.export`.
 
         options: cigar, `=X`, or `M` for matches and mismatches alike; cs=True, the tag with the letters that differ (PAF, SAM and BAM); rg, a read group as
-        `ID:x\\tSM:y` (SAM and BAM); lift, the path of a .fai file or an empty text, for places on the contigs that targets are named after (all text and BAM);
+        `ID:x\\tSM:y` (SAM and BAM); lift, the path of a .fai file or True, for places on the contigs that targets are named after (all text and BAM);
         sort=True, by coordinate, with an index beside BAM (SAM and BAM).
         """
+        if isinstance(options.get("lift"), bool):
+            options["lift"] = "" if options["lift"] else None
         return export(self, str(output), format, notice=notice, **options)
 
     def pieces(self, letters: bool = False) -> Iterator[Task[Iterable[pa.RecordBatch]]]:

@@ -5,6 +5,8 @@ from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, ParamSpec, TypeVar
 
+from tidalign.pipeline.formats.table import OPTIONS
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -24,8 +26,8 @@ def check_flags(**flags: Any) -> None:
 
 
 def named(function: Callable[P, R]) -> Callable[P, R]:
-    """Let a function name the nearest of its keywords where it is called with one that it does not have, as Python does from 3.13 on, and refuse flags that
-    are neither True nor False."""
+    """Let a function name the nearest of its keywords where it is called with one that it does not have, as Python does from 3.13 on, and say of the options
+    of formats where they go; and refuse flags that are neither True nor False."""
     parameters = signature(function).parameters.values()
     if any(each.kind is Parameter.VAR_KEYWORD for each in parameters):
         raise TypeError(f"{function.__name__} takes any keyword")
@@ -34,6 +36,9 @@ def named(function: Callable[P, R]) -> Callable[P, R]:
     @wraps(function)
     def called(*arguments: P.args, **keywords: P.kwargs) -> R:
         for name in keywords:
+            if name not in known and name in OPTIONS and "out" in known:
+                way_out = f"it is for the file: with a run directory as out, {function.__name__}(...).export(FILE, {name}=...)"
+                raise TypeError(f"{function.__name__}() has no argument {name!r}; {way_out}")
             if name not in known:
                 meant = f"; did you mean {close!r}?" if (close := nearest(name, known)) else f": expected some of {', '.join(known)}"
                 raise TypeError(f"{function.__name__}() has no argument {name!r}{meant}")

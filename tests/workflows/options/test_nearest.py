@@ -1,8 +1,11 @@
 """A misspelt option or keyword is told the nearest that there is; a right one never is."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import tidalign
 from tidalign.workflows.cli import main
 from tidalign.workflows.options.nearest import named, nearest
 
@@ -43,6 +46,13 @@ def test_a_function_stays_what_it_was() -> None:
         add(1, othr=2)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="missing 1 required"):
         add()  # type: ignore[call-arg]
+
+
+def test_options_of_files_are_exports(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"align_pairs\(\) has no argument 'sort'; it is for the file: .*, align_pairs\(\.\.\.\)\.export\(FILE, sort=\.\.\.\)"):
+        tidalign.align_pairs("q.fa", "t.fa", out=tmp_path / "x.bam", sort=True)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"search_files\(\) has no argument 'cigar'; it is for the file"):
+        tidalign.search_files("q.fa", "t.fa", out=tmp_path / "x.sam", cigar="M")  # type: ignore[call-arg]
 
 
 def test_a_flag_is_true_or_false() -> None:

@@ -71,7 +71,7 @@ def test_whole_numbers_of_numpy(tmp_path: Path) -> None:
         ({"cs": "no"}, "cs: 'no' is none of False, True"),
         ({"nope": 1}, "nope: no option of a format; there are cigar, markend, cs, rg, lift, sort"),
         ({"rg": 5}, "rg: 5 is no text"),
-        ({"lift": True}, "lift: True is no text"),
+        ({"lift": 3}, "lift: 3 is no text"),
         ({"rg": "SM:x"}, "ID:x"),
     ],
     ids=repr,

@@ -45,6 +45,8 @@ def test_what_stands_there_is_what_was_aligned(results, tmp_path) -> None:
     for suffix in ("sam", "bam", "paf", "tsv"):
         results.export(tmp_path / f"out.{suffix}", lift="")
     written = (tmp_path / "out.sam").read_text()
+    results.export(tmp_path / "bare.sam", lift=True)
+    assert (tmp_path / "bare.sam").read_text() == written
     found = places(written)
     queries = {line.split("\t")[0]: line.split("\t")[9] for line in written.splitlines() if line[0] != "@"}
     assert len(found) == 59 and all(GENOME[contig][start:end].decode() == queries[query] for query, contig, start, end in found)
