@@ -6,6 +6,7 @@ As dask-jobqueue's SLURMRunner, but that the command itself is the one that star
 import ipaddress
 import json
 import logging
+import math
 import os
 import shutil
 import socket
@@ -67,6 +68,7 @@ class Nodes:
     def __init__(self, allocation: Allocation, cluster: Any, srun: "subprocess.Popen[bytes]", log: Path) -> None:
         self.address = str(cluster.scheduler_address)
         self._job, self._cluster, self._srun, self._log = allocation.job, cluster, srun, log
+        self._late_at, self._nodes = time.monotonic() + JOIN_SECONDS, allocation.nodes
         self._seen = dict[str, float]()
         self._missed = set[str]()
 
@@ -75,16 +77,20 @@ class Nodes:
         return {worker.name.rpartition("-")[0] for worker in list(self._cluster.scheduler.workers.values()) if isinstance(worker.name, str)}
 
     def look(self) -> None:
-        """Warn of nodes whose workers are gone. ClusterLost where all are, and none will come back."""
+        """Warn of nodes whose workers are gone, or never came. ClusterLost where all are gone, and none will come back."""
         live, now = self.live(), time.monotonic()
         self._seen |= dict.fromkeys(live, now)
         self._missed -= live
         if not live and self._srun.poll() is not None:
             raise ClusterLost(f"no node of job {self._job} has workers any more, and srun has ended: {self.said()}; run the same command again to resume")
+        warn, goes_on = logging.getLogger("tidalign").warning, "the run goes on with those of other nodes"
+        if now > self._late_at:
+            self._late_at = math.inf  # it is told once
+            if lacking := self._nodes - len(self._seen):
+                warn("%d of the %d nodes of job %s have had no workers so far (%s); %s", lacking, self._nodes, self._job, self.said(), goes_on)
         for node in sorted(node for node, last in self._seen.items() if node not in self._missed and now - last > MISSED_SECONDS):
             self._missed.add(node)
-            warn = logging.getLogger("tidalign").warning
-            warn("node %s of job %s has had no workers for %.0f s; the run goes on with those of other nodes", node, self._job, MISSED_SECONDS)
+            warn("node %s of job %s has had no workers for %.0f s; %s", node, self._job, MISSED_SECONDS, goes_on)
 
     def said(self) -> str:
         """Give the last line that srun, or what it started, said."""

@@ -100,6 +100,17 @@ def test_nodes_that_are_lost_are_told_of(tmp_path: Path, monkeypatch: pytest.Mon
     now[0] += 40
     nodes.look()
     assert caplog.messages[1:] == [said.replace("gpu-2", "gpu-1"), said]
+    now[0] += allocations.JOIN_SECONDS
+    nodes.look()
+    assert caplog.messages[3:] == []
+    late = Nodes(Allocation("7", 4), cluster, cast("Any", srun), tmp_path / "log")
+    workers["gpu-1-0"] = away
+    now[0] += allocations.JOIN_SECONDS + 1
+    late.look()
+    late.look()
+    lacking = "3 of the 4 nodes of job 7 have had no workers so far (srun: error: gpu-2: task 1: Killed); the run goes on with those of other nodes"
+    assert caplog.messages[3:] == [lacking]
+    workers.clear()
     srun.status = 137
     with pytest.raises(ClusterLost, match=r"no node of job 7 has workers any more, and srun has ended: srun: error: gpu-2: task 1: Killed; run the same"):
         nodes.look()
