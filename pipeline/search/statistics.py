@@ -137,8 +137,15 @@ def _of_bases(scoring: Substitution) -> Bases | None:
     costs = (match, mismatch, *scoring.pieces[0])
     if any(cost % factor for cost in costs):
         return None
-    numbers = statistics("_dna", *(str(cost // factor) for cost in costs))
+    numbers = _of_gaps(*(cost // factor for cost in costs))
     if numbers is None:
         return None
     step, decay, scale, slope, offset = numbers
     return Bases(step, decay / factor, scale, slope / factor, offset)
+
+
+def _of_gaps(match: int, mismatch: int, opening: int, extension: int) -> tuple[float, ...] | None:
+    """Find the numbers of DNA: those of its gap, or, where that is dearer than all that have some, those of alignments without gaps."""
+    numbers = statistics("_dna", *map(str, (match, mismatch, opening, extension)))
+    dear = None if numbers else statistics("_dna_dear", str(match), str(mismatch))
+    return dear[2:] if dear and opening >= dear[0] and extension >= dear[1] else numbers
