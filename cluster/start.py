@@ -237,6 +237,8 @@ def _local(count: int, gpus: Sequence[str], modules: Sequence[str], scratch: str
     forks.make_room(count)
     kind, more = _kind(gpus)
     kind, security = with_mute_scheduler(with_own(kind, gpus) if gpus else kind), credentials()
+    # `_close` closes it; what a signal cut short ends with its processes, and Dask's closing at exit fails over it.
+    kind.shutdown_on_close = property(lambda _: False, lambda _, value: None)
     # As in forks.py: what is started here must not die of them.
     forks.track()
     unmasked = signal.pthread_sigmask(signal.SIG_BLOCK, forks.OF_TERMINALS)

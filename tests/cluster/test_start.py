@@ -17,6 +17,7 @@ from typing import Any
 import dask
 import psutil
 import pytest
+from distributed.deploy import spec
 from ending import survivors
 
 import tidalign
@@ -235,3 +236,16 @@ def test_signals_to_all_processes_leave_the_tracker_alone() -> None:
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60).stdout.split()
     blocked = int(said[-1], 16)
     assert all(blocked >> (number - 1) & 1 for number in (signal.SIGUSR1, signal.SIGHUP))
+
+
+def test_dask_closes_nothing_at_exit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cluster that a signal cut short cannot be closed: it would be said after the command's last line."""
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("closed at exit")
+
+    with start(1) as workers:
+        with monkeypatch.context() as patched:
+            patched.setattr(workers.local, "close", fail)
+            spec.close_clusters()
+        assert workers.client.submit(int, "3").result() == 3
