@@ -25,7 +25,7 @@ START_SECONDS = 300.0
 OUT_OF_MEMORY = 86
 """Exit status of a child that could not get the memory it asked for."""
 
-WORK = {"rows": "tidalign.workflows.run.pairs.tasks", "tile": "tidalign.workflows.run.genome.isolate", "queries": "tidalign.workflows.run.search.tasks"}
+WORK = {name: f"tidalign.workflows.run.{kind}.isolate" for name, kind in (("rows", "pairs"), ("tile", "genome"), ("queries", "search"))}
 """Modules by what a child can be told to do: it calls their `do(order, begun)`, and `begun` is called when the watch may start."""
 
 

@@ -15,15 +15,13 @@ from tidalign.pipeline.pairs.manifest import BlockRecord, ChunkRecord, PairManif
 from tidalign.pipeline.pairs.partition import partition_block, write_block
 from tidalign.pipeline.store.parts import gaps, part_path, read_part
 from tidalign.workflows.run.crew import Crew, Repeated
-from tidalign.workflows.run.pairs.tasks import SECONDS_PER_WORK, RowRange, align_ranges, isolate_range, patience
+from tidalign.workflows.run.pairs.isolate import CHILD_HANG_SECONDS, isolate_range
+from tidalign.workflows.run.pairs.tasks import SECONDS_PER_WORK, RowRange, align_ranges, patience
 from tidalign.workflows.run.shard import Shard
 from tidalign.workflows.run.tracker import OnProgress, Tracker
 
 HANG_SECONDS = 60.0
 """Least seconds of CPU time without progress after which a task hangs."""
-
-CHILD_HANG_SECONDS = 20.0
-"""The same for a range tried in a process of its own, which has loaded everything by then."""
 
 GROUPS = 8
 """Tasks that each GPU gets, at least, so that all are done at about the same time."""

@@ -5,7 +5,7 @@ Reading, aligning and writing overlap: rows that come next are read while a batc
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,8 +23,6 @@ from tidalign.pipeline.pairs.partition import read_chunk
 from tidalign.pipeline.store import claims
 from tidalign.pipeline.store.parts import part_path, read_part
 from tidalign.workflows.run import handover
-from tidalign.workflows.run.child import try_in_child
-from tidalign.workflows.run.isolate import isolate
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +188,6 @@ class _Pipeline:
             raise
 
 
-# ---- pairs that kill their process
-
 SECONDS_PER_WORK = 1e-8
 """Nominal speed of one core; see pipeline/pairs/aligner.py for what a unit is."""
 
@@ -202,34 +198,3 @@ def patience(work_units: float, floor: float) -> float:
     The estimate is for 10 % divergence; unrelated sequences take a hundred times it.
     """
     return max(floor, 100 * SECONDS_PER_WORK * work_units)
-
-
-def isolate_range(directory: str, run: str, parameters: dict[str, Any], chunk: str, start: int, stop: int, floor: float, most: int) -> int:
-    """Write parts for all rows [start, stop) of a chunk; ranges hang after `patience(.., floor)`.
-
-    Returns the number of pairs rejected; TooManyRejected where there are more than `most`.
-    """
-    pairs = read_chunk(directory, chunk, start, stop)
-    weights = work(described(parameters)[0], pairs)
-
-    def attempt(a: int, b: int) -> str | None:
-        if read_part(part_path(f"{directory}/parts", chunk, a, b), run):
-            return None
-        seconds = patience(float(weights[a - start : b - start].sum()), floor)
-        return try_in_child("rows", [directory, run, parameters, chunk, a, b], seconds)
-
-    def reject(a: int, reason: str) -> None:
-        from tidalign.pipeline.pairs.unaligned import rejected
-
-        write_rows(directory, run, chunk, a, a + 1, rejected(pairs.slice(a - start, 1), reason))
-
-    return isolate(start, stop, attempt, reject, most, directory, "pairs")
-
-
-def do(order: Any, begun: Callable[[], object]) -> None:
-    """Align one range of rows and write its part; in a child."""
-    directory, run, parameters, chunk, start, stop = order
-    aligner, settings = described(parameters)
-    aligner.on(CPU).warm_up(settings, longest(read_chunk(directory, chunk, start, stop)))
-    begun()
-    align_ranges(directory, run, parameters, [RowRange(chunk, start, stop)])

@@ -28,7 +28,8 @@ from tidalign.workflows.run.crew import Crew, Readers
 from tidalign.workflows.run.devices import DEFAULT, FEW_CORES, FEW_SECONDS, Gpus, Resources
 from tidalign.workflows.run.report import Report
 from tidalign.workflows.run.runner import Meanwhile, RunKind
-from tidalign.workflows.run.search.tasks import SECONDS_PER_CELL, QueryRange, isolate_range, patience, search_ranges, warm_up
+from tidalign.workflows.run.search.isolate import CHILD_HANG_SECONDS, isolate_range
+from tidalign.workflows.run.search.tasks import SECONDS_PER_CELL, QueryRange, patience, search_ranges, warm_up
 from tidalign.workflows.run.shard import Shard, ShardDone
 from tidalign.workflows.run.tracker import OnProgress, Tracker
 
@@ -55,9 +56,6 @@ ROUNDED = 1 + 1 / 128
 
 LOADED_SLICES = 16
 """Slices that a GPU searches together, at most."""
-
-CHILD_HANG_SECONDS = 20.0
-"""The same for a range tried in a process of its own, which has loaded everything by then."""
 
 
 @dataclass(frozen=True, slots=True)

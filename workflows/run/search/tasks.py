@@ -4,7 +4,7 @@ The run directory says everything else.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -19,7 +19,7 @@ from tidalign.kernels.local.pairs import SHARED_PAIRS
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.pipeline.device import CPU, DEVICES, Device, DeviceName
 from tidalign.pipeline.schema import SEARCH_HITS
-from tidalign.pipeline.search.hits import LoadedSlice, rejected, search
+from tidalign.pipeline.search.hits import LoadedSlice, search
 from tidalign.pipeline.search.manifest import SearchManifest, read_manifest, read_queries, read_slices
 from tidalign.pipeline.search.records import sequences
 from tidalign.pipeline.search.statistics import DatabaseSize
@@ -27,8 +27,6 @@ from tidalign.pipeline.store import claims
 from tidalign.pipeline.store.parts import part_path, read_part, write_part
 from tidalign.pipeline.text import TABLE_BYTES, cuts, in_batches
 from tidalign.workflows.run import handover
-from tidalign.workflows.run.child import try_in_child
-from tidalign.workflows.run.isolate import isolate
 
 SECONDS_PER_CELL = 5e-11
 """Nominal speed of one core."""
@@ -95,7 +93,7 @@ def _written(directory: str, run: str, pieces: list[QueryRange], queries: Any, m
     for piece in pieces:
         part = manifest.slice_of(manifest.halves(piece.chunk)[1])
         inside = (targets >= part.first) & (targets < part.first + part.sequences)
-        _write(directory, run, piece, own.filter(pa.array(inside)))
+        write(directory, run, piece, own.filter(pa.array(inside)))
         _withdraw(piece)
     return [table.slice(stop)]
 
@@ -145,43 +143,13 @@ def _loaded(directory: str, run: str, numbers: tuple[int, ...], device: DeviceNa
     return LoadedSlice.of(_read(directory, run, numbers), manifest.database.size, manifest.parameters, device)
 
 
-def _write(directory: str, run: str, piece: QueryRange, table: Any) -> None:
+def write(directory: str, run: str, piece: QueryRange, table: Any) -> None:
     write_part(f"{directory}/parts", run, piece.chunk, piece.start, piece.stop, SEARCH_HITS, in_batches([table], TABLE_BYTES))
 
 
 def patience(cells: float, floor: float) -> float:
     """Tell the seconds of CPU time after which a search of so many cells counts as hanging."""
     return max(floor, 100 * SECONDS_PER_CELL * cells)
-
-
-def isolate_range(directory: str, run: str, chunk: str, start: int, stop: int, floor: float, most: int) -> int:
-    """Write parts for all queries [start, stop) of a chunk, each range in a child process; ranges hang after `patience(.., floor)`.
-
-    Returns the number of queries rejected; TooManyRejected where there are more than `most`.
-    """
-    manifest = read_manifest(directory)
-    queries, number = manifest.halves(chunk)
-    table, database = read_queries(directory, queries.id), manifest.slice_of(number)
-    sums = np.append(0, np.cumsum(table["length"].to_numpy() * float(database.letters * len(manifest.parameters.strands))))
-
-    def attempt(a: int, b: int) -> str | None:
-        if read_part(part_path(f"{directory}/parts", chunk, a, b), run):
-            return None
-        return try_in_child("queries", [directory, run, chunk, a, b], patience(float(sums[b] - sums[a]), floor))
-
-    def reject(a: int, reason: str) -> None:
-        against = f"{reason}, against sequences {database.first + 1} to {database.first + database.sequences} of the database"
-        _write(directory, run, QueryRange(chunk, a, a + 1), rejected(table.slice(a, 1), against))
-
-    return isolate(start, stop, attempt, reject, most, directory, "queries")
-
-
-def do(order: Any, begun: Callable[[], object]) -> None:
-    """Search one range of queries and write its part; in a child."""
-    directory, run, chunk, start, stop = order
-    warm_up(read_manifest(directory))
-    begun()
-    search_ranges(directory, run, [QueryRange(chunk, start, stop)])
 
 
 def warm_up(manifest: SearchManifest) -> None:

@@ -37,8 +37,8 @@ from tidalign.pipeline.store.rundir import locked
 from tidalign.workflows.run import devices, watch
 from tidalign.workflows.run.isolate import TooManyRejected
 from tidalign.workflows.run.pairs import alignment, run
+from tidalign.workflows.run.pairs.isolate import isolate_range
 from tidalign.workflows.run.pairs.run import partition_pairs, run_pairs
-from tidalign.workflows.run.pairs.tasks import isolate_range
 from tidalign.workflows.run.report import history
 from tidalign.workflows.status import Exit
 
