@@ -11,6 +11,7 @@ from tidalign.workflows.commands import genome, genomes, pairs, search
 from tidalign.workflows.estimate import of_genomes, of_pairs
 from tidalign.workflows.estimate import search as of_search
 from tidalign.workflows.estimate.forecast import Forecast, table, values
+from tidalign.workflows.estimate.written import Output
 from tidalign.workflows.options.common import options_of
 from tidalign.workflows.options.given import parameters
 from tidalign.workflows.status import Exit
@@ -39,8 +40,8 @@ def forecast_of(args: argparse.Namespace) -> Forecast:
 def _pairs(args: argparse.Namespace) -> Forecast:
     wanted = pairs.parameters_of(args)
     chosen = formats.find(formats.PAIRS, args.format) if args.format else None
-    letters = chosen is not None and chosen.wants_letters({name: value for name, value in options_of(args).items() if name in chosen.options})
-    return of_pairs.forecast(pairs.source_of(args, None, wanted.alphabet), wanted, text=chosen is not None and chosen.name != "parquet", letters=letters)
+    output = Output(chosen, {name: value for name, value in options_of(args).items() if chosen and name in chosen.options})
+    return of_pairs.forecast(pairs.source_of(args, None, wanted.alphabet), wanted, output)
 
 
 def _genome(args: argparse.Namespace) -> Forecast:

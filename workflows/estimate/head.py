@@ -28,18 +28,25 @@ HEAD_BASES = 4_000_000
 class Head:
     """Hold the begin of an input: its pairs (`schema.CHUNK`), how many pairs there are in all, about, and the bytes of all text, unpacked.
 
-    whole: whether that is all, and the numbers exact.
+    whole: whether that is all, and the numbers exact. qualities: of the queries, where they are asked for and there are any.
     """
 
     chunk: Any
     pairs: float
     text: float
     whole: bool
+    qualities: Any = None
 
     @property
     def scale(self) -> float:
         """Tell how many pairs of the input one of the begin stands for."""
         return self.pairs / max(1, len(self.chunk))
+
+    @property
+    def targets(self) -> float:
+        """Estimate how many names of targets there are: few that come again and again are all."""
+        names = len(pc.unique(self.chunk["target_name"]))
+        return names * (self.scale if 2 * names > len(self.chunk) else 1.0)
 
     @property
     def letters(self) -> float:
@@ -57,7 +64,7 @@ def head(source: PairSource, ambiguous: str, *, plain: bool) -> Head:
         query, target, pairs = _of_table(source)
         text, whole = float(source.inputs[0].size), len(query) == pairs
     else:
-        blocks = stream.stream_pairs(source.inputs, interleaved=source.interleaved, alphabet=source.alphabet, bases=HEAD_BASES)
+        blocks = stream.stream_pairs(source.inputs, interleaved=source.interleaved, alphabet=source.alphabet, bases=HEAD_BASES, qualities=source.whole)
         query, target = next(blocks)
         whole = next(blocks, None) is None
         texts = [_text(each) for each in source.inputs]
@@ -65,7 +72,8 @@ def head(source: PairSource, ambiguous: str, *, plain: bool) -> Head:
         pairs = texts[0][0] / texts[0][1] / (2 if source.interleaved else 1)
     table = pair_table(source.queries, 0, query, target)
     chunk = pack_pairs(table, ambiguous=ambiguous, file=source.queries, plain=plain)
-    return Head(chunk, float(len(chunk)) if whole else pairs, text, whole)
+    qualities = table["query_quality"] if "query_quality" in table.column_names else None
+    return Head(chunk, float(len(chunk)) if whole else pairs, text, whole, qualities)
 
 
 def _text(source: Input) -> tuple[float, float]:

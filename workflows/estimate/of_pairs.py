@@ -1,5 +1,6 @@
 """Forecast a run over pairs from its input: how much that is, what a sample of it takes, and bytes."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,26 +14,29 @@ from tidalign.workflows.estimate.forecast import EXPORTED, PROCESS, Forecast
 from tidalign.workflows.estimate.head import Head, head
 from tidalign.workflows.estimate.pairs import SAMPLE_SECONDS, PairWork, places, sampled
 from tidalign.workflows.estimate.rates import of_core, of_gpus
+from tidalign.workflows.estimate.written import Output, Sizes, sizes
 
 UNIT_SECONDS = 1e-8
 """Seconds of a core for a unit of `Aligner.work`, about: how large a sample may be."""
 
 
-def forecast(source: PairSource, parameters: Any, *, text: bool = False, letters: bool = False) -> Forecast:
-    """Forecast a run over pairs. text: rows are written as lines; letters: with those of the input. InputError for a pipe, and for what is wrong in the begin.
+def forecast(source: PairSource, parameters: Any, output: Output | None = None) -> Forecast:
+    """Forecast a run over pairs. output: what is written; None: nobody asks for its bytes. InputError for a pipe, and for what is wrong in the begin.
 
-    Bytes are roughly so: a letter takes a quarter of one in a chunk, a pair thirty in chunks and parts and a hundred in lines beside its CIGAR, and a step of
-    a wavefront half a letter of a packed CIGAR and one and a half of a plain one.
+    A letter takes a quarter of a byte in a chunk, and a pair about thirty; what rows take is `written.sizes`.
     """
-    core, begin = of_core(), head(source, parameters.ambiguous, plain=parameters.plain)
+    core, begin = of_core(), head(replace(source, whole=output is not None), parameters.ambiguous, plain=parameters.plain)
     weights = work(aligner_of(parameters), begin.chunk)
     at, stands_for = places(weights, SAMPLE_SECONDS / UNIT_SECONDS)
     amount, pace = sampled(parameters, begin.chunk.take(at), stands_for * begin.scale, core) if len(at) else (PairWork({}), 1.0)
     bases, steps = begin.letters * begin.scale, amount.total("step")
     write = core.of("write", {"row": begin.pairs, "step": steps})
     packed = any(each.compression != "none" for each in source.inputs)
-    lines = begin.pairs * 100 + steps * 1.5 + bases * 0.75 * letters
-    disk = bases * 0.27 + begin.pairs * 30 + steps * 0.5
+    size = Sizes(0.0)
+    if output and len(at):
+        qualities = begin.qualities and begin.qualities.take(at)
+        size = sizes(output, parameters, begin.chunk.take(at), qualities, stands_for * begin.scale, begin.targets)
+    disk = bases * 0.25 + begin.pairs * 30 + size.parts
     known = {gpu: seconds for gpu in of_gpus() if amount.kinds and (seconds := amount.seconds(gpu)) is not None}
     chunk = min(begin.pairs, CHUNK_ROWS) * (bases / max(1.0, begin.pairs) + 400)
     return Forecast(
@@ -42,11 +46,11 @@ def forecast(source: PairSource, parameters: Any, *, text: bool = False, letters
         tasks=_chunks(begin, weights, (amount.seconds(core) or 0.0) * pace + write),
         gpu=known,
         host=write,
-        export=lines / EXPORTED if text else 0.0,
+        export=size.text / EXPORTED,
         bytes={
             "in": sum(each.size for each in source.inputs),
-            "out": lines if text else disk,
-            "disk": disk + lines * text,
+            "out": size.file or disk,
+            "disk": disk + size.file,
             "memory of a process": PROCESS + 1.9 * chunk,
         },
         sample=f"{len(at):,} of {'' if begin.whole else 'about '}{begin.pairs:,.0f} pairs{'' if begin.whole else ', from the begin of the input'}",

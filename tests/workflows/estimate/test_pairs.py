@@ -19,9 +19,12 @@ from tidalign.pipeline.pairs.aligner import WAVEFRONT, PairParameters, work
 from tidalign.pipeline.pairs.input.read import PairSource, inspect
 from tidalign.pipeline.pairs.pack import packed
 from tidalign.pipeline.pairs.scored import ScoreParameters
+from tidalign.workflows.cli import main
+from tidalign.workflows.commands.estimate import forecast_of
 from tidalign.workflows.estimate import of_pairs, pairs
 from tidalign.workflows.estimate.head import head
 from tidalign.workflows.estimate.rates import of_core
+from tidalign.workflows.options.arguments import parse, parser
 
 Pairs = list[tuple[bytes, bytes]]
 
@@ -156,3 +159,28 @@ def test_the_command_says_what_a_run_would_take_and_writes_nothing(tmp_path: Pat
     assert command("estimate", "pairs", tmp_path / "none.fq", files[1], "-o", tmp_path / "x").returncode == 66
     disk = command("pairs", *files, "-o", tmp_path / "run").returncode, sum(path.stat().st_size for path in (tmp_path / "run").rglob("*.parquet"))
     assert disk[0] == 0 and said["bytes"]["disk"] > disk[1] / 3
+
+
+CHOICES = [(), ("--strand", "both"), ("--scoring", "match:2,mismatch:-4,gap:4,2"), ("--heuristic", "adaptive")]
+
+
+@pytest.mark.parametrize(("form", "length"), [("fastq", 300), ("fastq.gz", 12_000), ("parquet", 300)])
+@pytest.mark.parametrize("options", CHOICES, ids=str)
+def test_bytes_of_all_formats(tmp_path: Path, form: str, length: int, options: tuple[str, ...]) -> None:
+    """A sample is written as the run writes: letters of CIGARs, names, compression."""
+    several = made(6 if length > 1000 else 1500, length, 0.06)
+    source = written(tmp_path, several, form)
+    if form != "parquet":
+        text = b"".join(b">target%d\n%b\n" % (place, t) for place, (_, t) in enumerate(several))
+        Path(source.inputs[1].path).write_bytes(gzip.compress(text) if form.endswith("gz") else text)
+    files, words = [each.path for each in source.inputs], [*options, "--device", "cpu", "--workers", "0", "--quiet"]
+    assert main(["pairs", *files, "-o", str(tmp_path / "run"), *words]) == 0
+    for suffix in ("paf", "paf.gz", "sam", "sam.gz", "bam", "tsv", "tsv.gz", "parquet"):
+        if length > 1000 and suffix == "parquet":
+            continue  # most of so few rows is what a file has beside them
+        output = str(tmp_path / f"out.{suffix}")
+        said = forecast_of(parse(["pairs", *files, "-o", output, *words], parser("pairs"))).bytes
+        assert main(["export", str(tmp_path / "run"), "-o", output, "--quiet"]) == 0
+        size = Path(output).stat().st_size
+        assert 0.75 * size < said["out"] < 1.25 * size, suffix
+        assert said["disk"] > said["out"]
