@@ -30,6 +30,9 @@ STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP)
 REPLY = struct.Struct("<i")
 """The answer: the exit status. None comes where the server has died, or hands the call back."""
 
+FOLDER = "tidalign-"
+"""Begins the name of a call's folder, in which the server has its temporary files."""
+
 _AT_ONCE = 1 << 20
 STANDARD_INPUT = "/dev/stdin"
 
@@ -84,7 +87,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 def _call(words: list[str], server_process: int) -> int | None:
-    folder = f"{os.environ.get('TMPDIR') or '/tmp'}/tidalign-{os.getpid()}-{os.urandom(4).hex()}"
+    folder = f"{os.environ.get('TMPDIR') or '/tmp'}/{FOLDER}{os.getpid()}-{os.urandom(4).hex()}"
     files: list[int] = []
     try:
         os.mkdir(folder, 0o700)  # noqa: PTH102 pathlib takes as long as Python's own start
@@ -108,7 +111,7 @@ def _call(words: list[str], server_process: int) -> int | None:
     finally:
         for file in files:
             os.close(file)
-        _remove(folder)
+        remove(folder)
 
 
 def same_user(connection: socket.socket) -> bool:
@@ -219,8 +222,8 @@ def _write(file: int, block: bytes) -> None:
         rest = rest[os.write(file, rest) :]
 
 
-def _remove(folder: str) -> None:
-    """Remove the folder of a call, with what a server that died may have left in it."""
+def remove(folder: str) -> None:
+    """Remove the folder of a call, with what a server that died may have left in it. The server does it for a caller that was killed."""
     try:
         os.rmdir(folder)  # noqa: PTH106
     except FileNotFoundError:

@@ -19,7 +19,7 @@ from typing import Any
 from tidalign.cluster.task import THREAD
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 from tidalign.workflows import cli
-from tidalign.workflows.serve.client import REPLY, REQUEST_HEAD, STOPPING, same_user
+from tidalign.workflows.serve.client import FOLDER, REPLY, REQUEST_HEAD, STOPPING, remove, same_user
 
 MAX_CALLS = 2_000
 """Calls after which a process gives way to a new one, with whatever libraries may have kept of them."""
@@ -90,8 +90,12 @@ def _answer(connection: socket.socket, listener: socket.socket, ended: int, sett
     finally:
         for file in request.files:
             os.close(file)
-    with suppress(OSError):  # the caller has gone
+    try:
         connection.sendall(REPLY.pack(status))
+    except OSError:  # the caller has gone
+        folder = os.fsdecode(request.environment.get(b"TMPDIR", b""))
+        if os.path.basename(folder).startswith(FOLDER):  # noqa: PTH119
+            remove(folder)
     gc.collect()
     for thread in _others():
         thread.join(1)
