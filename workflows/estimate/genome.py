@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -242,7 +243,7 @@ def points(device: Device, best: Best) -> dict[str, list[tuple[Counts, float]]]:
             for name, side in (("target", target), ("query", query)):
                 Path(place, f"{name}.fa").write_bytes(b">%s\n%s\n" % (name.encode(), side.tobytes()))
             if not device.takes_gpu:
-                read = {"letter": float(len(target))}, best(device, lambda place=place: read_genome(f"{place}/target.fa", role="target", ambiguous=None))  # type: ignore[misc]
+                read = {"letter": float(len(target))}, best(device, partial(read_genome, f"{place}/target.fa", role="target", ambiguous=None))
                 found["read genome"].append(read)
             _planned(place, GenomeParameters())
             for kind, point in _measured(place, device).items():
