@@ -42,17 +42,10 @@ class GenomeRows(Rows, Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class AlignmentBlock:
-    """Some rows of `schema.GENOME_ALIGNMENTS`, the two sides they are of, and how many rows of the file come before. masks: of the target (--masking);
-    hsps: whether they are HSPs, of a run without gaps. room: how many blocks of ordinary size take as much memory as its text."""
+class Columns:
+    """Some rows of `schema.GENOME_ALIGNMENTS`, by column."""
 
     rows: Any
-    target: Genome
-    query: Genome
-    first: int
-    masks: Masks | None = None
-    hsps: bool = False
-    room: int = 1
 
     def __len__(self) -> int:
         return int(self.rows.num_rows)
@@ -64,6 +57,19 @@ class AlignmentBlock:
     def numbers(self, name: str) -> Numbers:
         """Give a column of integers."""
         return np.asarray(self.rows[name].to_numpy())
+
+
+@dataclass(frozen=True, eq=False)
+class AlignmentBlock(Columns):
+    """Some rows, the two sides they are of, and how many rows of the file come before. masks: of the target (--masking); hsps: whether they are HSPs, of a run
+    without gaps. room: how many blocks of ordinary size take as much memory as its text."""
+
+    target: Genome
+    query: Genome
+    first: int
+    masks: Masks | None = None
+    hsps: bool = False
+    room: int = 1
 
     @cached_property
     def operations(self) -> Operations:

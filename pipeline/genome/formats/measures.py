@@ -5,17 +5,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tidalign.pipeline.genome.formats.block import AlignmentBlock, Numbers
+from tidalign.pipeline.genome.formats.block import AlignmentBlock, Columns, Numbers
 
 Fraction = tuple[Numbers, Numbers]
 
 
-def identity(block: AlignmentBlock) -> Fraction:
+def identity(block: Columns) -> Fraction:
     """Count matches among the columns of two ACGT letters."""
     return block.numbers("matches"), pairs(block)
 
 
-def coverage(block: AlignmentBlock) -> Fraction:
+def coverage(block: Columns) -> Fraction:
     """Count the letters spanned of the shorter sequence; of two that are as long, of the query."""
     lengths = {side: block.numbers(f"{side}_length") for side in ("target", "query")}
     spans = {side: block.numbers(f"{side}_end") - block.numbers(f"{side}_start") for side in ("target", "query")}
@@ -23,13 +23,13 @@ def coverage(block: AlignmentBlock) -> Fraction:
     return np.where(of_target, spans["target"], spans["query"]), np.where(of_target, lengths["target"], lengths["query"])
 
 
-def continuity(block: AlignmentBlock) -> Fraction:
+def continuity(block: Columns) -> Fraction:
     """Count columns without a gap."""
     without = gapless(block)
     return without, without + block.numbers("gap_letters")
 
 
-def gap_rate(block: AlignmentBlock) -> Fraction:
+def gap_rate(block: Columns) -> Fraction:
     """Compare columns with a gap to those without."""
     return block.numbers("gap_letters"), gapless(block)
 
@@ -39,17 +39,17 @@ def blast_identity(block: AlignmentBlock) -> Fraction:
     return identity(block) if block.hsps else (block.numbers("matches"), columns(block))
 
 
-def columns(block: AlignmentBlock) -> Numbers:
+def columns(block: Columns) -> Numbers:
     """Count columns."""
     return continuity(block)[1]
 
 
-def pairs(block: AlignmentBlock) -> Numbers:
+def pairs(block: Columns) -> Numbers:
     """Count columns of two ACGT letters."""
     return block.numbers("matches") + block.numbers("mismatches")
 
 
-def gapless(block: AlignmentBlock) -> Numbers:
+def gapless(block: Columns) -> Numbers:
     """Count columns of two letters of any kind: what is left of both spans, which hold each of them twice, without the gaps."""
     spans = [block.numbers(f"{side}_end") - block.numbers(f"{side}_start") for side in ("target", "query")]
     return (spans[0] + spans[1] - block.numbers("gap_letters")) // 2

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidalign.pipeline.genome.formats import measures
-from tidalign.pipeline.genome.formats.block import AlignmentBlock
+from tidalign.pipeline.genome.formats.block import Columns
 from tidalign.pipeline.genome.parameters import GenomeParameters
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Filter = tuple[str, float, float]
 
-_SHARES: dict[str, Callable[[AlignmentBlock], measures.Fraction]] = {
+_SHARES: dict[str, Callable[[Columns], measures.Fraction]] = {
     "identity": measures.identity,
     "coverage": measures.coverage,
     "continuity": measures.continuity,
@@ -68,7 +68,7 @@ def passed(rows: Any, filters: tuple[Filter, ...]) -> npt.NDArray[np.bool_]:
     """Tell which rows pass every filter (name, lowest, highest)."""
     if not rows.num_rows or not filters:
         return np.ones(rows.num_rows, np.bool_)
-    block = AlignmentBlock(rows, None, None, 0)  # type: ignore[arg-type]  # no letters are looked at
+    block = Columns(rows)
     return np.asarray(np.logical_and.reduce([_passes(block, *one) for one in filters]))
 
 
@@ -84,7 +84,7 @@ def shown(strands: Iterable[Iterable[Any]], limit: int, *, gapped: bool) -> Iter
         room -= min(found, 1 if gapped else room)
 
 
-def _passes(block: AlignmentBlock, name: str, lowest: float, highest: float) -> npt.NDArray[np.bool_]:
+def _passes(block: Columns, name: str, lowest: float, highest: float) -> npt.NDArray[np.bool_]:
     if name in _COUNTS:
         count = block.numbers(_COUNTS[name])
         return np.asarray((lowest <= count) & (count <= highest))
