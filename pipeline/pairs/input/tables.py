@@ -21,6 +21,9 @@ _SAMPLE = 64
 
 SIDES = ("query", "target")
 
+PLACES = ("target_start", "target_end")
+"""Columns that say where targets were cut out of what `target_name` names, from 0 and half-open; the second may be left out."""
+
 
 @contextmanager
 def _whole(source: Input) -> Iterator[None]:
@@ -49,7 +52,7 @@ def check_schema(
     source: Input,
     columns: tuple[str, ...],
     ways_out: tuple[str, ...] = ("name the column with --query-column", "name the column with --target-column"),
-    names: tuple[str, ...] = ("query_name", "target_name"),
+    names: tuple[str, ...] = ("query_name", "target_name", *PLACES),
 ) -> bool:
     """Tell whether a table with the columns of letters has rows; InputError says what it has instead of them, and the way out for each. names: columns that it
     may have, once."""
@@ -190,7 +193,7 @@ def read_rows(source: Input, columns: tuple[str, str], span: RecordSpan, first: 
     """Read the query and the target side of a span, as tables of `records.parse`. first: ordinal of its first row."""
     present = _schema(source).names
     names = [f"{side}_name" for side in SIDES]
-    wanted = [*columns, *(name for name in names if name in present)]
+    wanted = [*columns, *(name for name in (*names, *PLACES) if name in present)]
     skip, left, batches = span.skip, span.records, []
     for unit in range(span.start, span.stop):
         for batch in _batches(source, unit, wanted):
@@ -206,7 +209,7 @@ def read_rows(source: Input, columns: tuple[str, str], span: RecordSpan, first: 
     table = pa.Table.from_batches(batches)
     place = RecordPlace(source.path, first, alphabet=alphabet)
     query, target = (_side(table, column, name, place) for column, name in zip(columns, names, strict=True))
-    return query, target
+    return query, _placed(target, table, place) if names[1] in present and PLACES[0] in present else target
 
 
 def records(source: Input, column: str, name: str, alphabet: str) -> Iterator[Any]:
@@ -226,6 +229,24 @@ def _side(table: Any, column: str, name: str, place: RecordPlace) -> Any:
         headers, offsets = flat(_column(table[name], pa.string(), name, place).cast(pa.large_binary()))
         names = check_names(names_in(headers, offsets[:-1], offsets[1:]), place)
     return pa.table({"name": names, "letters": check_letters(letters, None, place)})
+
+
+def _placed(target: Any, table: Any, place: RecordPlace) -> Any:
+    """Name targets by their places, as `samtools faidx` names what it cuts out: `--lift` takes places from names."""
+    start = _column(table[PLACES[0]], pa.int64(), PLACES[0], place).to_numpy()
+    end = start + pc.binary_length(target["letters"]).to_numpy()
+    if (start < 0).any():
+        row = int((start < 0).argmax())
+        raise place.error(row, f"a place from 0 in column {PLACES[0]!r}", f"{start[row]}", "correct it, or drop the column")
+    if PLACES[1] in table.column_names:
+        found = _column(table[PLACES[1]], pa.int64(), PLACES[1], place).to_numpy()
+        if (found != end).any():
+            row = int((found != end).argmax())
+            expected = f"{end[row]:,} in column {PLACES[1]!r}, {end[row] - start[row]:,} letters behind {PLACES[0]!r}"
+            raise place.error(row, expected, f"{found[row]:,}", "give both from 0 and half-open, or drop the column")
+    first, last = (pa.array(numbers).cast(pa.string()) for numbers in (start + 1, end))
+    places = pc.binary_join_element_wise(pc.binary_join_element_wise(target["name"].combine_chunks(), first, ":"), last, "-")
+    return target.set_column(target.schema.get_field_index("name"), "name", places)
 
 
 def _column(values: Any, kind: Any, name: str, place: RecordPlace) -> Any:

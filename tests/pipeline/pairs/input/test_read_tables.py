@@ -210,3 +210,31 @@ def test_names_of_one_side_are_not_the_same(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=f"expected names of both sides, found none of the {other} sequences; add a column {other}_name"):
             rows(path, same_names=True)
     assert len(rows(write(tmp_path / "none.parquet", pa.table(columns), 1), same_names=True)) == 1
+
+
+PLACED: dict[str, Any] = {"query": ["ACGT"] * 3, "target": ["ACGTACGT", "", "AC"], "target_name": ["chr1", "chr1", "chr2 x"], "target_start": [10, 0, 5]}
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_places_of_targets_are_in_their_names(tmp_path: Path, suffix: str) -> None:
+    """As `samtools faidx` names what it cuts out, of which --lift takes places."""
+    path = write(tmp_path / f"pairs.{suffix}", pa.table(PLACED), 2)
+    assert [row[2] for row in rows(path)] == ["chr1:11-18", "chr1:1-0", "chr2:6-7"]
+    path = write(tmp_path / f"ends.{suffix}", pa.table(PLACED | {"target_end": pa.array([18, 0, 7], pa.int32())}), 2)
+    assert [row[2] for row in rows(path)] == ["chr1:11-18", "chr1:1-0", "chr2:6-7"]
+    path = write(tmp_path / f"bare.{suffix}", pa.table(PLACED).drop(["target_name"]), 2)
+    assert [row[2] for row in rows(path)] == ["0", "1", "2"], "nothing says what they are places of"
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"target_start": [10, -1, 5]}, r"record 2: expected a place from 0 in column 'target_start', found -1; correct it"),
+        ({"target_start": [10, None, 5]}, r"record 2: expected a value in column 'target_start', found null"),
+        ({"target_start": ["10", "x", "5"]}, r"expected column 'target_start' as int64"),
+        ({"target_end": [18, 0, 8]}, r"record 3: expected 7 in column 'target_end', 2 letters behind 'target_start', found 8; give both from 0"),
+    ],
+)
+def test_places_that_cannot_be(tmp_path: Path, columns: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        rows(write(tmp_path / "pairs.parquet", pa.table(PLACED | columns), 9))
