@@ -126,7 +126,7 @@ def _error(batch: Any, row: int, known: Contigs | None, fai: str, where: Where) 
     if not contig.is_valid and (length := lengths.get(batch["target_name"][row].as_py())):
         return InputError(file, f"the {length:,} letters of {name} in {fai}", f"{letters:,}", "name its place, chr:start-end", record=record)
     if not contig.is_valid:
-        return InputError(file, _EXPECTED, name, "leave --lift out", record=record)
+        return InputError(file, _EXPECTED, name, "leave --lift out" + ("" if known else ", or give FILE.fai if it is a whole contig"), record=record)
     if end < start and end - start + 1 != letters:
         return InputError(file, f"{_EXPECTED}, its end not before its start", name, "correct the name, or leave --lift out", record=record)
     if known and (contig.as_py() not in lengths or start > lengths[contig.as_py()] + 1 or (end > lengths[contig.as_py()] and end - start + 1 == letters)):
