@@ -53,6 +53,7 @@ template <typename T> T __shfl_sync(unsigned m, T v, int s, int w = 32) { int l 
 template <typename T> T __shfl_xor_sync(unsigned m, T v, int x, int w = 32) { int l = current % 32; return exchange(m, v, l ^ x); }
 inline int __reduce_max_sync(unsigned m, int v) { int warp = current / 32; values[warp][current % 32] = v; warp_bar(m); int r = -2147483647; for (int i = 0; i < 32; i++) if (m >> i & 1) r = max(r, (int)values[warp][i]); warp_bar(m); return r; }
 inline int __reduce_add_sync(unsigned m, int v) { int warp = current / 32; values[warp][current % 32] = v; warp_bar(m); int r = 0; for (int i = 0; i < 32; i++) if (m >> i & 1) r += (int)values[warp][i]; warp_bar(m); return r; }
+inline unsigned __reduce_or_sync(unsigned m, unsigned v) { int warp = current / 32; values[warp][current % 32] = v; warp_bar(m); unsigned r = 0; for (int i = 0; i < 32; i++) if (m >> i & 1) r |= (unsigned)values[warp][i]; warp_bar(m); return r; }
 inline bool __any_sync(unsigned m, bool v) { return __reduce_max_sync(m, v) > 0; }
 inline short lo(unsigned v) { return (short)(v & 0xFFFF); } inline short hi(unsigned v) { return (short)(v >> 16); }
 inline unsigned pk(int a, int b) { return (unsigned)(a & 0xFFFF) | (unsigned)(b & 0xFFFF) << 16; }

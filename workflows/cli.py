@@ -72,83 +72,40 @@ class _WarningPrinter(logging.Handler):
 
 def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int, settle: Callable[[argparse.Namespace], object] = lambda args: None) -> int:
     """Run one command; its exit status, of which `told` makes what the process ends with. settle: changes the arguments before they are used."""
-    if argv is None:
+    own = argv is None  # the process is the command's own
+    if own:
         gc.disable()  # what is imported stays
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    if not arguments:
+    given = list(sys.argv[1:] if argv is None else argv)
+    if not given:
         sys.stderr.write(texts.SHORT)
         return int(Exit.USAGE)
-    before = arguments[0].startswith("-")
-    place = command_at(arguments) if before else 0
-    if place is not None and arguments[place] == "estimate" and not {"-h", "--help"} & {*arguments[place + 1 : place + 2]}:
-        arguments[place] = "--dry-run"  # the same in other words
-        before, arguments = True, said_behind(arguments)
-        place = command_at(arguments)
-    asked, hangs, stopped, _End.known = list(arguments), False, False, False
-    chosen = None if place is None else arguments[place]
-    if argv is None and chosen:  # a command, which loads libraries
+    before = given[0].startswith("-")
+    asked, place = _estimated(given)
+    _End.known = False
+    if own and place is not None and asked[place]:  # a command, which loads libraries
         libraries.calm()
         try:
             limits.see_addresses()
         except NoWorkers as error:
             return fail(error, debug=False)
-    if place is not None and chosen in GENOMES:
-        from tidalign.workflows.options.spelling import spell_out
-
-        arguments[place + 1 :] = spell_out(arguments[place + 1 :])
-    args = parse(arguments, parser(chosen, before=before))
+    args = _parsed(asked, place, before=before or asked[0].startswith("-"))
     settle(args)
-    ours = logging.getLogger("tidalign")
-    printer = next((handler for handler in ours.handlers if isinstance(handler, _WarningPrinter)), None) or _WarningPrinter()
-    printer.setLevel(logging.ERROR if args.quiet else logging.WARNING)
-    ours.addHandler(printer)  # once, however often
-    if argv is None and not args.debug:
-        logging.getLogger().addHandler(logging.NullHandler())  # what libraries say of a cluster that ends is no message of ours
-    if args.threads:
-        os.environ["TIDALIGN_CORES"] = str(args.threads)
-    if int(os.environ.get("SLURM_RESTART_COUNT") or 0) and vars(args).get("new"):
-        args.new = False  # this job threw away what was there when it first ran
+    _prepare(args, own=own)
+    hangs = stopped = False
     try:
-        if args.log or args.verbose:
-            logs.begin(args.log, args.verbose, asked)
-        check_place(args)
-        if args.cluster == "slurm":
-            from tidalign.workflows.commands.submit import submit
-
-            if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
-                signal.signal(signal.SIGINT, signal.default_int_handler)  # which ends what follows the job's log, and says that the job goes on
-            return submit(args, asked[place:])
-        if args.dry_run:
-            from tidalign.workflows.commands import estimate
-
-            return int(estimate.command(args))
-        if argv is None:
-            _begin(args)
-        name = f"tidalign.workflows.commands.{args.module}"
-        module = libraries.load(name) if argv is None and chosen in ("pairs", "genome", "genomes", "search", "export", "serve") else import_module(name)
-        if argv is None:
-            gc.freeze()
-            gc.set_threshold(20_000, 20, 20)  # looking for cycles after every 700 objects takes a tenth of a run over thousands of small sequences
-            gc.enable()
-            if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
-                signal.signal(signal.SIGINT, _stop)
-        for number in heeded():
-            if number != signal.SIGINT:
-                signal.signal(number, _stop)
-        with limited(args.stop_after):
-            status = int(module.command(args))
-        _End.known = True
+        status, ran = _done(args, asked, place, own=own)
+        if not ran:
+            return status
     except ShardDone as done:
         _End.known = True
-        status = Exit.COMPLETE
+        status = int(Exit.COMPLETE)
         if not args.quiet:
             say(str(done))
     except Stopped as error:
         _End.known = True
         if args.debug:
             traceback.print_exception(error)
-        status = _told(error, args, asked)
-        stopped = True
+        status, stopped = _told(error, args, asked), True
     except KeyboardInterrupt:
         _End.known = True
         status, stopped = _told(Stopped(signal.SIGINT), args, asked), True
@@ -157,9 +114,78 @@ def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int,
         status, hangs = fail(error, debug=args.debug), isinstance(error, Hangs)
     if args.log or args.verbose:
         logs.end()
-    if argv is None:
+    if own:
         _leave(told(status), at_once=hangs, stopped=stopped)
     return told(status)
+
+
+def _estimated(given: list[str]) -> tuple[list[str], int | None]:
+    """Say `estimate` before a command as --dry-run behind it, which is the same; gives the arguments, and where the command stands among them."""
+    place = command_at(given) if given[0].startswith("-") else 0
+    if place is not None and given[place] == "estimate" and not {"-h", "--help"} & {*given[place + 1 : place + 2]}:
+        given[place] = "--dry-run"
+        given = said_behind(given)
+        place = command_at(given)
+    return given, place
+
+
+def _parsed(asked: list[str], place: int | None, *, before: bool) -> argparse.Namespace:
+    """Read the arguments of a command. before: whether some stand before its name."""
+    chosen, words = None if place is None else asked[place], list(asked)
+    if place is not None and chosen in GENOMES:
+        from tidalign.workflows.options.spelling import spell_out
+
+        words[place + 1 :] = spell_out(words[place + 1 :])
+    return parse(words, parser(chosen, before=before))
+
+
+def _prepare(args: argparse.Namespace, *, own: bool) -> None:
+    """Have messages shown, and cores counted, as a command's arguments say."""
+    ours = logging.getLogger("tidalign")
+    printer = next((handler for handler in ours.handlers if isinstance(handler, _WarningPrinter)), None) or _WarningPrinter()
+    printer.setLevel(logging.ERROR if args.quiet else logging.WARNING)
+    ours.addHandler(printer)  # once, however often
+    if own and not args.debug:
+        logging.getLogger().addHandler(logging.NullHandler())  # what libraries say of a cluster that ends is no message of ours
+    if args.threads:
+        os.environ["TIDALIGN_CORES"] = str(args.threads)
+    if int(os.environ.get("SLURM_RESTART_COUNT") or 0) and vars(args).get("new"):
+        args.new = False  # this job threw away what was there when it first ran
+
+
+def _done(args: argparse.Namespace, asked: list[str], place: int | None, *, own: bool) -> tuple[int, bool]:
+    """Do what a command is for; gives its status, and whether it was done here: a job that is submitted, and an estimate, end as other programs do."""
+    if args.log or args.verbose:
+        logs.begin(args.log, args.verbose, asked)
+    check_place(args)
+    if args.cluster == "slurm":
+        from tidalign.workflows.commands.submit import submit
+
+        if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # which ends what follows the job's log, and says that the job goes on
+        return submit(args, asked[place:]), False
+    if args.dry_run:
+        from tidalign.workflows.commands import estimate
+
+        return int(estimate.command(args)), False
+    if own:
+        _begin(args)
+    name = f"tidalign.workflows.commands.{args.module}"
+    heavy = own and place is not None and asked[place] in ("pairs", "genome", "genomes", "search", "export", "serve")
+    module = libraries.load(name) if heavy else import_module(name)
+    if own:
+        gc.freeze()
+        gc.set_threshold(20_000, 20, 20)  # looking for cycles after every 700 objects takes a tenth of a run over thousands of small sequences
+        gc.enable()
+        if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+            signal.signal(signal.SIGINT, _stop)
+    for number in heeded():
+        if number != signal.SIGINT:
+            signal.signal(number, _stop)
+    with limited(args.stop_after):
+        status = int(module.command(args))
+    _End.known = True
+    return status, True
 
 
 def _told(stopped: Stopped, args: argparse.Namespace, asked: Sequence[str]) -> int:

@@ -14,14 +14,12 @@ Batch = Sequences | PackedSequences
 
 @dataclass(frozen=True, slots=True)
 class Coded:
-    """Hold the codes of all letters, where each sequence begins, and their lengths. letters: ASCII that the codes were made of, None if packed. shared:
-    which sequences have letters that share a code; None if none has."""
+    """Hold the codes of all letters, where each sequence begins, and their lengths. letters: ASCII that the codes were made of; None if packed."""
 
     codes: npt.NDArray[np.uint8]
     starts: npt.NDArray[np.int64]
     lengths: npt.NDArray[np.int64]
     letters: npt.NDArray[np.uint8] | None = None
-    shared: npt.NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -31,14 +29,9 @@ class Coded:
         """Whether all are the same sequence."""
         return bool((self.starts == self.starts[:1]).all() and (self.lengths == self.lengths[:1]).all())
 
-    def spelled(self) -> Spelled | None:
-        """Give the letters; None if they are packed."""
-        return None if self.letters is None else Spelled(self.letters, self.starts, self.shared)
-
     def at(self, rows: npt.NDArray[np.int64]) -> "Coded":
         """Take the sequences at these places, in this order, any of them any number of times; letters stay where they are."""
-        shared = None if self.shared is None else self.shared[rows]
-        return Coded(self.codes, self.starts[rows], self.lengths[rows], self.letters, shared)
+        return Coded(self.codes, self.starts[rows], self.lengths[rows], self.letters)
 
 
 class Coding:
@@ -51,9 +44,9 @@ class Coding:
         other = np.uint8(codes[ord("N")])
         self._ascii = [codes, codes]
         self._packed = [np.append(codes[np.frombuffer(BASES.encode(), np.uint8)], other)] * 2
-        self._lacking: npt.NDArray[np.bool_] | None = None
+        self.lacking: npt.NDArray[np.bool_] | None = None
         if scoring.alphabet == PROTEIN:
-            self._lacking = np.isin(np.arange(256), np.frombuffer((scoring.letters + scoring.letters.lower()).encode(), np.uint8), invert=True)
+            self.lacking = np.isin(np.arange(256), np.frombuffer((scoring.letters + scoring.letters.lower()).encode(), np.uint8), invert=True)
         self.same = np.eye(size, dtype=np.uint8)
         if scoring.alphabet == DNA:
             self.same[other] = self.same[:, other] = ambiguous == "match"
@@ -77,20 +70,22 @@ class Coding:
         """Give the codes of `matrix` for queries and targets alike: by ASCII letter, and by packed base and then of any other letter."""
         return self._plain
 
-    def shared(self, batch: Sequences) -> npt.NDArray[np.bool_] | None:
-        """Tell which sequences of proteins have letters that the matrix lacks, which all have the code of X; None if none has."""
-        if self._lacking is None or not len(places := np.flatnonzero(self._lacking[batch.letters])):
+    def spelled(self, side: Coded) -> Spelled | None:
+        """Give the letters of proteins, and which have letters that the matrix lacks: those have the code of X. None of DNA."""
+        from tidalign.kernels.local import letters
+
+        if self.lacking is None or side.letters is None:
             return None
-        found = np.zeros(len(batch) + 1, np.bool_)
-        found[np.searchsorted(batch.offsets, places, "right") - 1] = True
-        return found[:-1]
+        shared = np.empty(len(side), np.bool_)
+        letters.among(side.letters, side.starts, side.lengths, self.lacking, shared)
+        return Spelled(side.letters, side.starts, shared)
 
     def coded(self, batch: Batch, place: int) -> Coded:
         """Give the codes of queries (0) or targets (1)."""
         from tidalign.kernels.local import letters
 
         if isinstance(batch, Sequences):
-            return Coded(self._ascii[place][batch.letters], batch.offsets[:-1], batch.lengths, batch.letters, self.shared(batch))
+            return Coded(self._ascii[place][batch.letters], batch.offsets[:-1], batch.lengths, batch.letters)
         starts = np.cumsum(batch.lengths) - batch.lengths
         codes = np.empty(int(batch.lengths.sum()), np.uint8)
         letters.unpacked(*(batch.codes, batch.code_offsets, batch.lengths, batch.ambiguous, batch.ambiguous_offsets), self._packed[place], starts, codes)

@@ -15,11 +15,11 @@ Operations = npt.NDArray[np.uint32]
 
 @dataclass(frozen=True, slots=True)
 class Spelled:
-    """Hold the letters (ASCII) of one side, where each of its sequences begins there, and which of them have letters that share a code (None: none)."""
+    """Hold the letters (ASCII) of one side, where each of its sequences begins there, and which of them have letters that share a code."""
 
     letters: Bytes
     starts: Integers
-    shared: npt.NDArray[np.bool_] | None
+    shared: npt.NDArray[np.bool_]
 
     def upper(self, row: int, start: int, stop: int) -> Bytes:
         """Give letters [start, stop) of a sequence, without case."""
@@ -27,15 +27,12 @@ class Spelled:
 
 
 def by_letters(found: Alignments, query: Spelled | None, target: Spelled | None) -> Alignments:
-    """Name again the columns of alignments, which have CIGARs, of sequences with letters that share a code. None: a side that is packed, as only DNA is."""
-    if query is None or target is None:
-        return found
-    sides = [side.shared for side in (query, target) if side.shared is not None]
-    if not sides:
+    """Name again the columns of alignments, which have CIGARs, of sequences with letters that share a code. None: of DNA."""
+    if query is None or target is None or not (rows := np.flatnonzero(query.shared | target.shared)).size:
         return found
     assert found.cigar is not None and found.cigar_offsets is not None
     pieces, lengths, start = [], np.diff(found.cigar_offsets), 0
-    for row in np.flatnonzero(np.logical_or.reduce(sides)).tolist():
+    for row in rows.tolist():
         first, last = found.cigar_offsets[row : row + 2]
         q = query.upper(row, found.query_start[row], found.query_end[row])
         t = target.upper(row, found.target_start[row], found.target_end[row])

@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
-"""Packed letters as codes of a matrix, a byte each."""
+"""Packed letters as codes of a matrix, a byte each; and which sequences have letters of some kind."""
 
 from tidalign.kernels.runtime.numba_cache import jit
 
@@ -15,3 +15,13 @@ def unpacked(packed, packed_starts, lengths, ambiguous, ambiguous_offsets, codes
         for j in range(lengths[i] if ambiguous_offsets[i + 1] > first else 0):
             if ambiguous[first + (j >> 3)] >> (7 - (j & 7)) & 1:
                 out[to + j] = codes[4]
+
+
+@jit
+def among(letters, starts, lengths, kind, out):
+    """Tell of each sequence whether it has a letter of this kind (by ASCII)."""
+    for i in range(len(starts)):
+        found = False
+        for j in range(starts[i], starts[i] + lengths[i]):
+            found |= kind[letters[j]]
+        out[i] = found

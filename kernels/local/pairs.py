@@ -143,7 +143,7 @@ class _Work:
         np.cumsum(self._ends[:, 1] - self._ends[:, 0], out=offsets[1:])
         operations = np.empty(int(offsets[-1]), np.uint32)
         walk.gathered(self._cigar, self._ends, offsets, operations)
-        return by_letters(replace(found, cigar=operations, cigar_offsets=offsets), self._query.spelled(), self._target.spelled())
+        return by_letters(replace(found, cigar=operations, cigar_offsets=offsets), *map(self._letters.spelled, (self._query, self._target)))
 
     def _narrow(self) -> npt.NDArray[np.bool_]:
         """Tell which pairs have a chance in 16 bits: local ones, which may turn out to score too much, whose columns can be counted or need not be; of others

@@ -200,7 +200,7 @@ class _Work:
             _gather(pieces, cupy.cumsum(counts, dtype=np.int64), counts, offsets[rows], operations)
         found = replace(found, cigar=operations.get(), cigar_offsets=offsets.get())
         found = found if by_host is None else _filled(found, left, by_host)
-        return by_letters(found, self._query.spelled(), self._target.spelled())
+        return by_letters(found, *(side.spelled(self._coding) for side in (self._query, self._target)))
 
     def _on_host(self, rows: Integers) -> Alignments:
         sides = [side.on_host(self._coding, place, rows) for place, side in enumerate((self._query, self._target))]

@@ -18,19 +18,19 @@ SOURCE = "local/device/codes.cu"
 
 @dataclass(frozen=True, slots=True)
 class Uploaded:
-    """Hold, on the device, codes of all letters, where each sequence begins (int64, a multiple of four), its length (int32), and whether it has a code of four
-    or more (bool).
+    """Hold, on the device, codes of all letters, where each sequence begins (int64, a multiple of four), its length (int32), whether it has a code of four or
+    more (bool), and whether it has letters that the matrix lacks (bool).
 
-    batch, rows: what they were made of, and the place there of each (int64, on the device). shared: as `Coding.shared` tells of the batch, on the host.
+    batch, rows: what they were made of, and the place there of each (int64, on the device).
     """
 
     codes: Any
     starts: Any
     lengths: Any
     others: Any
+    lacking: Any
     batch: Batch
     rows: Any
-    shared: npt.NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -40,14 +40,13 @@ class Uploaded:
         import cupy
 
         rows = cupy.asarray(rows)
-        return replace(self, starts=self.starts[rows], lengths=self.lengths[rows], others=self.others[rows], rows=self.rows[rows])
+        return replace(self, **{name: getattr(self, name)[rows] for name in ("starts", "lengths", "others", "lacking", "rows")})
 
-    def spelled(self) -> Spelled | None:
-        """Give the letters on the host; None if they are packed."""
-        if not isinstance(self.batch, Sequences):
+    def spelled(self, coding: Coding) -> Spelled | None:
+        """Give what `coding.spelled` gives of a side on the host."""
+        if coding.lacking is None or not isinstance(self.batch, Sequences):
             return None
-        rows = self.rows.get()
-        return Spelled(self.batch.letters, self.batch.offsets[rows], None if self.shared is None else self.shared[rows])
+        return Spelled(self.batch.letters, self.batch.offsets[self.rows.get()], self.lacking.get())
 
     def on_host(self, coding: Coding, place: int, rows: npt.NDArray[np.int64]) -> Coded:
         """Give the sequences at these places as `coding` has queries (place 0) or targets (1) on the host."""
@@ -64,19 +63,19 @@ def uploaded(batch: Batch, coding: Coding) -> Uploaded:
     ends = cupy.cumsum(rounded)
     starts, short = ends - rounded, lengths.astype(np.int32)
     codes = cupy.empty(int(ends[-1]) + 4 if count else 4, np.uint8)
-    others = cupy.empty(count, np.bool_)
+    others, lacking = cupy.empty(count, np.bool_), cupy.zeros(count, np.bool_)
     tables = coding.plain_codes()
     if isinstance(batch, Sequences):
         first, last = int(batch.offsets[0]), int(batch.offsets[-1])
-        entry, given = "codes_of_letters", [*_sent(batch.letters[first:last], batch.offsets - first, tables[0])]
+        marked = tables[0] if coding.lacking is None else tables[0] | coding.lacking.astype(np.uint8) << 7
+        entry, given, told = "codes_of_letters", _sent(batch.letters[first:last], batch.offsets - first, marked), [others, lacking]
     else:
         packed, masks = _sent(batch.codes, batch.code_offsets), _sent(batch.ambiguous, batch.ambiguous_offsets)
-        entry, given = "codes_of_packed", [*packed, short, *masks, *_sent(tables[1])]
+        entry, given, told = "codes_of_packed", [*packed, short, *masks, *_sent(tables[1])], [others]
     if count:
         blocks = min(BLOCKS, -(-count // (THREADS // 32)))
-        compiler.launch(compiler.kernel(SOURCE, entry, {}), blocks, THREADS, *given, count, starts, codes, others)
-    shared = coding.shared(batch) if isinstance(batch, Sequences) else None
-    return Uploaded(codes, starts, short, others, batch, cupy.arange(count), shared)
+        compiler.launch(compiler.kernel(SOURCE, entry, {}), blocks, THREADS, *given, count, starts, codes, *told)
+    return Uploaded(codes, starts, short, others, lacking, batch, cupy.arange(count))
 
 
 def _sent(*arrays: npt.NDArray[Any]) -> list[Any]:

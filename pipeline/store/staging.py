@@ -73,7 +73,7 @@ def folder_of(directory: str, scratch: str, environment: Mapping[str, str] = os.
         scratch = next((environment[name] for name in ("SLURM_TMPDIR", "TMPDIR") if environment.get(name)), tempfile.gettempdir())
     base = os.path.expandvars(Path(scratch).expanduser())
     if "$" in base:
-        raise ValueError(f"{scratch} has a variable that is not set")
+        raise ValueError("it has a variable that is not set")
     node = f"{os.uname().nodename}\0{directory}"  # a folder that several nodes see is each one's all the same
     return Path(base, f"tidalign-{hashlib.sha256(node.encode()).hexdigest()[:16]}")
 
@@ -85,18 +85,19 @@ class Stage:
     """
 
     def __init__(self, directory: str, scratch: str) -> None:
-        self._directory, self._folder = directory, Path(scratch)
+        self._directory, self._folder, self._place = directory, Path(scratch), scratch
         self.trouble: str | None = None
         self.copies = self.bytes = 0
         try:
             self._folder = folder_of(directory, scratch)
+            self._place = str(self._folder.parent)
             _own(self._folder)
         except (OSError, ValueError) as error:
             self.give_up(getattr(error, "strerror", None) or str(error))
 
     def give_up(self, why: str) -> None:
         """Stop keeping copies."""
-        self.trouble = self.trouble or f"{self._folder.parent} on {os.uname().nodename}: {why}"
+        self.trouble = self.trouble or f"{self._place} on {os.uname().nodename}: {why}"
 
     def copy(self, name: str) -> str | None:
         """Give the path of a copy, or None."""

@@ -60,7 +60,7 @@ class Letters:
 
         starts = cupy.asarray(self._random.integers(0, (POOL - length) // 4, count) * 4)
         lengths, others = cupy.full(count, length, np.int32), cupy.zeros(count, np.bool_)
-        return Uploaded(self._codes, starts, lengths, others, Sequences.from_strings([]), cupy.arange(count))
+        return Uploaded(self._codes, starts, lengths, others, cupy.zeros_like(others), Sequences.from_strings([]), cupy.arange(count))
 
 
 def gcups(cells: float, work: Callable[[], Any]) -> int:

@@ -1,20 +1,21 @@
 // Letters of sequences as codes of a matrix, a byte each, a warp a sequence; and operations put one after the other.
 
-// codes: of each byte. others: whether a sequence has a code of four or more.
+// codes: of each byte, with the highest bit set for letters that the matrix lacks. others: whether a sequence has a code of four or more; lacking: whether it
+// has such a letter.
 extern "C" __global__ void codes_of_letters(const unsigned char* letters, const long long* offsets, const unsigned char* codes, int count,
-                                            const long long* starts, unsigned char* out, bool* others) {
+                                            const long long* starts, unsigned char* out, bool* others, bool* lacking) {
   const int lane = threadIdx.x & 31;
   const long long warps = (long long)gridDim.x * (blockDim.x >> 5);
   for (long long i = (blockIdx.x * (long long)blockDim.x + threadIdx.x) >> 5; i < count; i += warps) {
     const long long length = offsets[i + 1] - offsets[i];
-    bool other = false;
+    unsigned any = 0;
     for (long long j = lane; j < length; j += 32) {
       const unsigned char code = codes[letters[offsets[i] + j]];
-      out[starts[i] + j] = code;
-      other |= code >= 4;
+      out[starts[i] + j] = code & 127;
+      any |= code;
     }
-    other = __any_sync(~0u, other);
-    if (lane == 0) others[i] = other;
+    any = __reduce_or_sync(~0u, any);
+    if (lane == 0) others[i] = (any & 127) >= 4, lacking[i] = any >> 7;
   }
 }
 
