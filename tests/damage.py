@@ -101,7 +101,7 @@ def make(folder: Path, random: random.Random) -> list[Run]:
             manifest = plan.read_manifest(str(stopped))
             for unit in range(manifest.jobs[0].units):
                 if anchors := anchoring.count_anchors(str(stopped), 0, unit, manifest.run):
-                    tasks.speculate(str(stopped), manifest.run, 0, unit, 0, anchors)
+                    tasks.extend_range_ahead(str(stopped), manifest.run, 0, unit, 0, anchors)
         for marker in ("SUCCESS", "report.json"):
             (stopped / marker).unlink()
         runs += [Run(finished, words, format, answer), Run(stopped, words, format, answer)]

@@ -49,7 +49,7 @@ def search(
     >>> search(["GATTACA"], ["CCGATTACACC", "TTTT"], min_score=10)["target_start"].to_pylist()
     [2]
     """
-    parameters = SearchParameters(read_scoring(scoring, alphabet) or "", alphabet, span, report, ambiguous, top=top, min_score=min_score, strand=strand)
+    parameters = SearchParameters(read_scoring(scoring, alphabet), alphabet, span, report, ambiguous, top=top, min_score=min_score, strand=strand)
     query, target = (_side(given, role, parameters.alphabet) for given, role in ((queries, "queries"), (database, "database")))
     letters = databases.letters_of(target)
     if not letters:

@@ -62,7 +62,7 @@ def search_files(
     Raises ValueError for parameters that make no sense, and what `workflows.run.runner.run` raises. With worker processes the calling script needs
     `if __name__ == "__main__":`, as everywhere with Python's multiprocessing.
     """
-    parameters = SearchParameters(read_scoring(scoring, alphabet) or "", alphabet, span, report, ambiguous, top=top, min_score=min_score, strand=strand)
+    parameters = SearchParameters(read_scoring(scoring, alphabet), alphabet, span, report, ambiguous, top=top, min_score=min_score, strand=strand)
     run, file = running.place(out, table.SEARCH)
     chosen = table.of_output(table.SEARCH, str(out))
     if chosen:

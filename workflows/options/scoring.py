@@ -36,11 +36,13 @@ def pair_parameters(scoring: str | None, ambiguous: str, strand: str, **options:
     return PairParameters(**given) if scoring is None else ScoreParameters(scoring, **given)
 
 
-def read_scoring(scoring: str | None, alphabet: str | None) -> str | None:
-    """Give a scoring as text: as it is, or of `FILE,gap:11,1` what the matrix in the file says. Raises ValueError where it is none."""
+def read_scoring(scoring: Any, alphabet: str | None) -> Any:
+    """Give a scoring that a caller named: as it is, or of `FILE,gap:11,1` what the matrix in the file says. Raises ValueError where it is none."""
     from tidalign.kernels.scoring.substitution import GAPS, Substitution, parse_gap
 
-    path, named, gap = (scoring or "").rpartition(",gap:")
+    if not isinstance(scoring, str):
+        return scoring  # who makes parameters of it says what is wrong
+    path, named, gap = scoring.rpartition(",gap:")
     return str(Substitution.read(path, parse_gap(gap), alphabet or None)) if named and path.upper() not in GAPS and _is_file(path) else scoring
 
 

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidalign.kernels.scoring.substitution import DNA
 from tidalign.kernels.text.writing import CS, MD
 from tidalign.pipeline.errors import InputError, shown
 from tidalign.pipeline.formats.request import Batches, Request, Rows
@@ -156,14 +157,23 @@ def _mapped(rows: Any, request: Request[Rows]) -> Any:
     return joined(
         *(rows["query_name"], "\t", rows["flag"], "\t", rows["target_name"], "\t", pc.add(pc.add(rows["target_start"], rows["offset"]), 1), "\t255\t"),
         *(clip(rows["query_start"]), text, clip(pc.subtract(rows["query_length"], rows["query_end"]))),
-        *("\t*\t0\t0\t", *_letters(rows), "\tNM:i:", edits, "\tMD:Z:", places, *changes, "\tAS:i:", alignment_score(rows)),
+        *("\t*\t0\t0\t", *_letters(rows, alphabet), "\tNM:i:", edits, *_differing(places, alphabet), *changes, "\tAS:i:", alignment_score(rows)),
         *(_group_tag(request), status_tags(rows), "\n"),
     )
 
 
-def _letters(rows: Any) -> tuple[Any, ...]:
-    """Give SEQ, a tab and QUAL."""
+def _differing(places: Any, alphabet: str) -> tuple[Any, ...]:
+    """Give the tag MD; none for a protein with a stop where the target's letter counts: SAM has no letter for it."""
+    if alphabet == DNA or not pc.any(stops := pc.match_substring(places, "*")).as_py():
+        return "\tMD:Z:", places
+    return (pc.if_else(stops, empty(), joined("\tMD:Z:", places)),)
+
+
+def _letters(rows: Any, alphabet: str) -> tuple[Any, ...]:
+    """Give SEQ, a tab and QUAL; a protein with a stop, for which SAM has no letter, has neither."""
     bare = pc.equal(rows["query_length"], 0)
+    if alphabet != DNA:
+        bare = pc.or_(bare, pc.match_substring(rows["query"], "*"))
     if pc.any(bare).as_py():
         return pc.if_else(bare, _STAR, rows["query"]), "\t", pc.if_else(bare, _STAR, pc.fill_null(rows["query_quality"], _STAR))
     return rows["query"], "\t", "*" if rows["query_quality"].null_count == len(rows) else pc.fill_null(rows["query_quality"], _STAR)
@@ -212,7 +222,9 @@ def clip(letters: Any) -> Any:
 def _unmapped(rows: Any, request: Request[Rows]) -> Any:
     value = alignment_score(rows)
     score = pc.if_else(pc.is_valid(value), joined("\tAS:i:", value), empty())
-    return joined(rows["query_name"], "\t4\t*\t0\t0\t*\t*\t0\t0\t", *_letters(rows), score, _group_tag(request), status_tags(rows), "\n")
+    return joined(
+        rows["query_name"], "\t4\t*\t0\t0\t*\t*\t0\t0\t", *_letters(rows, request.rows.parameters.alphabet), score, _group_tag(request), status_tags(rows), "\n"
+    )
 
 
 def program(rows: Rows, *files: str | None) -> bytes:

@@ -55,6 +55,16 @@ def test_proteins(tmp_path: Path) -> None:
     assert "--scoring blosum62,gap:11,1 --alphabet protein --span local" in lines[-31]
 
 
+def test_proteins_with_stops_are_valid_sam(tmp_path: Path) -> None:
+    """SAM has no letter for a stop: such a protein has none, and no MD where that would name one."""
+    (tmp_path / "q.fa").write_text(">a\nMK*VLAARNDCEQ\n>b\nMKVLAW\n>c\n*\n>d\nMKWVL\n")
+    (tmp_path / "t.fa").write_text(">x\nMKWVLAARN*CEQ\n>y\nMKVLAW\n>z\n*\n>w\nMK*VL\n")
+    tidalign.align_pairs(tmp_path / "q.fa", tmp_path / "t.fa", out=tmp_path / "run", scoring=PROTEIN, span="global").export(tmp_path / "out.sam")
+    fields = [line.split("\t") for line in (tmp_path / "out.sam").read_text().splitlines() if line[0] != "@"]
+    assert [(each[5], each[9], each[10]) for each in fields] == [("2=1X6=1X3=", "*", "*"), ("6=", "MKVLAW", "*"), ("1=", "*", "*"), ("2=1X2=", "MKWVL", "*")]
+    assert [next((tag for tag in each if tag.startswith("MD:")), None) for each in fields] == [None, "MD:Z:6", "MD:Z:1", None]
+
+
 @pytest.mark.slow
 def test_a_poisoned_pair_is_rejected_and_all_others_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = proteins(tmp_path)
@@ -114,7 +124,7 @@ def test_proteins_given_as_dna(tmp_path: Path, capsys: pytest.CaptureFixture[str
     proteins(tmp_path)
     assert main(["pairs", str(tmp_path / "q.fa"), str(tmp_path / "t.fa"), "-o", str(tmp_path / "out.tsv"), "--scoring", DNA]) == 65
     assert "of proteins say so: --alphabet protein, of pairs with --matrix blosum62" in capsys.readouterr().err
-    with pytest.raises(ValueError, match="none but A, C, G, T, U and N among 1,000"):
+    with pytest.raises(ValueError, match="found 1,000 letters that are all A, C, G, T, U or N"):
         tidalign.align(["ACGTN" * 200], ["MKV"], scoring="blosum62")
     assert tidalign.align(["ACGTN" * 39], ["ACG"], scoring="blosum62")["score"].to_pylist() == [4 + 9 + 6]
     with pytest.raises(ValueError, match="expected protein letters"):
