@@ -224,8 +224,9 @@ def check_letters(letters: Any, names: Any, place: RecordPlace) -> Any:
 def _check_proteins(data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], expected: str, place: RecordPlace) -> None:
     """Refuse DNA among proteins: a record of nothing else, and records that together are hardly anything else."""
     rows = np.flatnonzero(np.diff(offsets) >= RECORD_OF_DNA)
-    likely = rows[_IS_BASE[data[offsets[rows][:, None] + np.arange(RECORD_OF_DNA)]].all(axis=1)]
-    for row in likely.tolist():
+    for letter in range(RECORD_OF_DNA):  # of proteins few are left after some
+        rows = rows[_IS_BASE[data[offsets[rows] + letter]]]
+    for row in rows.tolist():
         record = bytes(data[offsets[row] : offsets[row + 1]])
         if not record.translate(None, _BASES) and len({*record.upper()} - {ord("N")}) >= BASES_OF_DNA:
             raise place.error(row, expected, f"{len(record):,} letters that are all A, C, G, T, U or N", _NO_PROTEIN)
