@@ -2,6 +2,7 @@
 
 import argparse
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -31,35 +32,19 @@ BITS = 100
 
 def command(args: argparse.Namespace) -> Exit:
     """Align the reads and the genomes, search the proteins, write files of each, show some of it."""
-    folder = Path(args.output)
-    progress = Progress()
-    try:
-        results = align_pairs(
-            DATA / "reads.fastq.gz",
-            DATA / "windows.fasta.gz",
-            out=folder / "run",
-            ends_free=(0, 0, FLANK, FLANK),
-            progress=None if args.quiet else progress,
-        )
-    finally:
-        progress.close()
+    folder, progress = Path(args.output), Progress()
+    told = None if args.quiet else progress
+    with closing(progress):
+        results = align_pairs(DATA / "reads.fastq.gz", DATA / "windows.fasta.gz", out=folder / "run", ends_free=(0, 0, FLANK, FLANK), progress=told)
     results.export(folder / "alignments.sam")
     results.export(folder / "alignments.tsv")
     answer(summary(results))
-    try:
-        genomes = align_genomes(
-            DATA / "fly_melanogaster.fa.gz", DATA / "fly_pseudoobscura.fa.gz", out=folder / "flies", progress=None if args.quiet else progress
-        )
-    finally:
-        progress.close()
+    with closing(progress):
+        genomes = align_genomes(DATA / "fly_melanogaster.fa.gz", DATA / "fly_pseudoobscura.fa.gz", out=folder / "flies", progress=told)
     genomes.export(folder / "flies.maf")
     answer(summary_of_genomes(genomes))
-    try:
-        proteins = search_files(
-            DATA / "queries.faa.gz", DATA / "proteins.faa.gz", out=folder / "proteins", scoring="blosum62", progress=None if args.quiet else progress
-        )
-    finally:
-        progress.close()
+    with closing(progress):
+        proteins = search_files(DATA / "queries.faa.gz", DATA / "proteins.faa.gz", out=folder / "proteins", scoring="blosum62", progress=told)
     proteins.export(folder / "hits.m8")
     answer(summary_of_search(proteins))
     answer(
