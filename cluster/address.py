@@ -16,7 +16,7 @@ EXPECTED = "expected the address of a Dask scheduler, as tls://host:8786, or a s
 def address_of(scheduler: str, *, insecure: bool = False) -> str:
     """Give the address, with scheme, host and port, that `--scheduler` says, or the scheduler file that it names.
 
-    insecure: another machine may be talked to in the clear, and nothing is said of this one, where that is warned of.
+    insecure: allow another machine without TLS, and do not warn of this one.
     Raises NoWorkers for what is no address, for another machine without TLS, for TLS without certificates, and where Dask is to use TLS and is not. The
     scheduler is not asked.
     """

@@ -84,7 +84,7 @@ DEVICES: dict[str, Device] = {device.name: device for device in (CPU, GPU)}
 
 
 def cores() -> int:
-    """Count the processor cores this process may use: all, or as many as TIDALIGN_CORES says, which `--threads` sets."""
+    """Count the processor cores this process may use, as `cluster.task.cores` does, which this folder does not know: all, or as many as TIDALIGN_CORES says."""
     return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, int(os.environ.get("TIDALIGN_CORES") or 1 << 20))
 
 

@@ -310,7 +310,7 @@ def test_workers_that_join_late_are_tried_as_the_first_ones(external: Any, monke
 
 
 def test_an_adaptive_cluster_starts_workers_for_what_waits(tmp_path: Path) -> None:
-    """As many as it may, also where it starts with none, and no more than one is asked for once nothing waits."""
+    """Ask for as many as it may have, also where it starts with none, and for no more than one once nothing waits."""
     from distributed import LocalCluster
 
     with LocalCluster(n_workers=0, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0") as cluster:

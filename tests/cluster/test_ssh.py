@@ -54,10 +54,9 @@ def test_hosts_that_ssh_reaches(ssh: str, tmp_path: Path) -> None:
     assert survivors([process for process in psutil.process_iter() if _is_of(process, tmp_path)]) == []
 
 
+@pytest.mark.skipif(not shutil.which("openssl"), reason="no openssl (on Debian: apt-get install openssl)")
 def test_a_host_without_workers_is_named(tmp_path: Path) -> None:
     """With what the command that reaches it said, while the others work; and where none does, with what the scheduler said. No SSH is needed for that."""
-    if not shutil.which("openssl"):
-        pytest.skip("no openssl")
     write_pairs(tmp_path)
     _programs(tmp_path)
     reach = tmp_path / "bin" / "reach"

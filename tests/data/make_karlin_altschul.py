@@ -24,7 +24,7 @@ LEAST = {
     (5, -4): (25, 10),
 }
 ROUNDED = {(2, -7), (2, -5), (2, -3), (3, -4)}
-"""Of which scores are rounded down to even ones for the E-value."""
+"""Scorings whose scores are rounded down to even ones for the E-value."""
 
 SUMMED = 1e-4
 """Term of the sum for K at which BLAST ends it."""

@@ -15,20 +15,12 @@ from pathlib import Path
 
 import parasail
 
+from tidalign.kernels.scoring.substitution import GAPS
+
 PLACE = Path(__file__).parent / "search"
 BLASTP = ["-comp_based_stats", "0", "-seg", "no", "-evalue", "10", "-max_target_seqs", "500"]
 BLASTN = ["-task", "blastn", "-dust", "no", "-evalue", "10", "-max_target_seqs", "500"]
 DNA = (2, -3, 5, 2)
-GAPS = {
-    "BLOSUM45": (15, 2),
-    "BLOSUM50": (13, 2),
-    "BLOSUM62": (11, 1),
-    "BLOSUM80": (10, 1),
-    "BLOSUM90": (10, 1),
-    "PAM30": (9, 1),
-    "PAM70": (10, 1),
-    "PAM250": (14, 2),
-}
 MORE_DNA = [
     (1, -2, 2, 1),
     (1, -3, 2, 2),

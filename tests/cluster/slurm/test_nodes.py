@@ -63,12 +63,7 @@ def test_workers_end_with_a_command_that_is_killed(slurm: Site, tmp_path: Path) 
 
 
 def test_a_node_that_is_lost_is_done_without(slurm: Site, tmp_path: Path, expected: bytes) -> None:
-    write_pairs(tmp_path)
-    slow = f"export TIDALIGN_TEST_SLOW=5\n{script(*PAIRS, '-o', 'out.sam', '--keep-run')}"
-    number = submit(slurm, tmp_path, slow, "--nodes=2", "--ntasks-per-node=1")
-    slurm.wait(lambda: list(tmp_path.glob("out.sam.run/claims/*")), "a claim", 600)
-    (own,) = tmp_path.glob(".tidalign-cluster-*")
-    nodes = [process for process in psutil.process_iter() if str(own) in _command(process) and process.name() != "srun"]
+    number, nodes = _begun(slurm, tmp_path, 5, "--keep-run")
     (lost,) = [process for process in nodes if process.environ()["SLURM_NODEID"] == "1"]
     lost.kill()
     assert slurm.wait_for(number)["JobState"] == "COMPLETED", (tmp_path / "log").read_text()
@@ -78,14 +73,9 @@ def test_a_node_that_is_lost_is_done_without(slurm: Site, tmp_path: Path, expect
 
 def test_a_run_that_has_lost_all_nodes_ends_and_can_be_resumed(slurm: Site, tmp_path: Path, expected: bytes) -> None:
     """At once, as nothing brings workers back where srun has ended."""
-    write_pairs(tmp_path)
-    slow = f"export TIDALIGN_TEST_SLOW=600\n{script(*PAIRS, '-o', 'out.sam')}"
-    number = submit(slurm, tmp_path, slow, "--nodes=2", "--ntasks-per-node=1")
-    slurm.wait(lambda: list(tmp_path.glob("out.sam.run/claims/*")), "a claim", 600)
-    (own,) = tmp_path.glob(".tidalign-cluster-*")
-    for process in psutil.process_iter():
-        if str(own) in _command(process) and process.name() != "srun":
-            process.kill()
+    number, nodes = _begun(slurm, tmp_path, 600)
+    for process in nodes:
+        process.kill()
     began = time.monotonic()
     job = slurm.wait_for(number)
     said = (tmp_path / "log").read_text()
@@ -105,6 +95,16 @@ def test_a_worker_for_each_gpu_of_every_node(slurm: Site, tmp_path: Path) -> Non
     assert slurm.wait_for(number)["JobState"] == "COMPLETED", (tmp_path / "log").read_text()
     report = json.loads((tmp_path / "run" / "report.json").read_text())
     assert (report["workers"], report["device"]) == (4, "stand-in, stand-in, stand-in, stand-in")
+
+
+def _begun(slurm: Site, folder: Path, seconds: int, *more: str) -> tuple[str, list[psutil.Process]]:
+    """Submit a run on two nodes whose tasks take so long; gives its job's number, and the processes of its nodes once they have begun."""
+    write_pairs(folder)
+    slow = f"export TIDALIGN_TEST_SLOW={seconds}\n{script(*PAIRS, '-o', 'out.sam', *more)}"
+    number = submit(slurm, folder, slow, "--nodes=2", "--ntasks-per-node=1")
+    slurm.wait(lambda: list(folder.glob("out.sam.run/claims/*")), "a claim", 600)
+    (own,) = folder.glob(".tidalign-cluster-*")
+    return number, [process for process in psutil.process_iter() if str(own) in _command(process) and process.name() != "srun"]
 
 
 def _command(process: psutil.Process) -> list[str]:

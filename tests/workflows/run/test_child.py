@@ -37,3 +37,8 @@ def test_its_errors_are_told_as_they_were(order: list[Any]) -> None:
     Path(order[0], "parts").rmdir()
     with pytest.raises(CannotWrite, match=r"parts/.*: cannot be written: .*No such file"):
         try_in_child("rows", order, 600.0)
+
+
+def test_memory_that_is_asked_for_is_told(order: list[Any], tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("from tidalign.kernels.pairwise import wavefront\nwavefront.MAX_LETTERS = 5\n")
+    assert try_in_child("rows", order, 600.0) == "asked for more memory than there is: a sequence of 7 letters: pairs have at most 5 on a side"

@@ -92,7 +92,7 @@ def test_names_that_say_no_place(make_run, row, tmp_path, name: str, length: int
 
 
 def test_windows_over_a_contigs_end_and_whole_contigs(make_run, row, tmp_path) -> None:
-    """As `samtools faidx` cuts them out: it keeps the end that was asked for in the name, and of a whole contig names none."""
+    """Take what `samtools faidx` cuts out: it keeps the end that was asked for in the name, and of a whole contig names none."""
     (tmp_path / "g.fai").write_text("c1\t104\nc1:1-20\t20\n")
     for contig, name, length, start in (("c1", "c1:90-200", 15, 89), ("c1", "c1", 104, 0), ("c1:1-20", "c1:1-20", 20, 0), ("c1", "c1:1-19", 19, 0)):
         results = make_run([row("a", name, query_span=(0, 9, 9), target_span=(2, 11, length), cigar="9=")])

@@ -12,6 +12,7 @@ from tidalign.pipeline import text
 from tidalign.pipeline.errors import DiskFull
 from tidalign.pipeline.formats import export
 from tidalign.pipeline.pairs.formats.bam_index import BinIndex
+from tidalign.pipeline.pairs.formats.targets import References
 from tidalign.pipeline.store import sorted_runs
 
 CONTIGS = {"empty": 9_000_000, "chr2": 70_000, "chr1": 3_000_000, "chrX": 40_000_000, "none": 500}
@@ -74,6 +75,15 @@ def test_neither_threads_nor_batches_change_a_byte(results, fai, tmp_path, monke
         results.export(tmp_path / "out.bam", lift=fai, sort=True)
         found.add((tmp_path / "out.bam").read_bytes() + (tmp_path / "out.bam.bai").read_bytes())
     assert len(found) == 1
+
+
+def test_targets_are_read_as_often_however_many_batches(results, tmp_path, monkeypatch) -> None:
+    read, known = [], References.batches
+    monkeypatch.setattr(References, "batches", lambda self: read.append(text.BATCH_BYTES) or known(self))
+    for most in (1 << 26, 9000):
+        monkeypatch.setattr(text, "BATCH_BYTES", most)
+        results.export(tmp_path / "out.sam", sort=True)
+    assert read.count(9000) == read.count(1 << 26) > 0
 
 
 def regions() -> list[tuple[str, int, int]]:

@@ -217,7 +217,7 @@ PLACED: dict[str, Any] = {"query": ["ACGT"] * 3, "target": ["ACGTACGT", "", "AC"
 
 @pytest.mark.parametrize("suffix", ["parquet", "arrow"])
 def test_places_of_targets_are_in_their_names(tmp_path: Path, suffix: str) -> None:
-    """As `samtools faidx` names what it cuts out, of which --lift takes places."""
+    """Name targets as `samtools faidx` names what it cuts out, of which --lift takes places."""
     path = write(tmp_path / f"pairs.{suffix}", pa.table(PLACED), 2)
     assert [row[2] for row in rows(path)] == ["chr1:11-18", "chr1:1-0", "chr2:6-7"]
     path = write(tmp_path / f"ends.{suffix}", pa.table(PLACED | {"target_end": pa.array([18, 0, 7], pa.int32())}), 2)
