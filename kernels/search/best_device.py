@@ -43,9 +43,9 @@ def _found(strands: list[Uploaded], database: Uploaded, coding: Coding, top: int
     import cupy
 
     width = len(database) * len(strands)
-    order = cupy.argsort(strands[0].lengths).get()  # those of a launch share a form
+    order = np.argsort(strands[0].lengths.get())  # those of a launch share a form
     at_once = max(1, MAX_SCORES // width)
-    letters = float(database.lengths.sum(dtype=np.int64)) * len(strands)
+    letters = _letters(database) * len(strands)
     worths = [worth_on_device(strand.codes, coding) for strand in strands] if span == "local" else []
     found = []
     for start in range(0, len(order), at_once):
@@ -54,7 +54,7 @@ def _found(strands: list[Uploaded], database: Uploaded, coding: Coding, top: int
         scores = cupy.full((len(queries), width), LOWEST, np.int32)
         bars = cupy.full(len(queries), max(least, LOWEST), np.int32)
         rows = cupy.arange(len(queries))
-        if words_device.counted(len(database), letters * float(sides[0].lengths.sum(dtype=np.int64)), coding, top, span):
+        if words_device.counted(len(database), letters * _letters(sides[0]), coding, top, span):
             rows = words_device.likeliest_first(sides, database, coding, top, bars, worths, scores)
         if len(rows):
             part = scores if len(rows) == len(queries) else cupy.empty((len(rows), width), np.int32)
@@ -70,6 +70,11 @@ def _found(strands: list[Uploaded], database: Uploaded, coding: Coding, top: int
     return found
 
 
+def _letters(side: Uploaded) -> float:
+    """Count letters; on the host, as CuPy would compile a kernel for such a sum."""
+    return float(side.lengths.get().sum(dtype=np.int64))
+
+
 def _score(query: Uploaded, target: Uploaded, coding: Coding, span: str, scores: Any, strand: int, strands: int, bars: Bars | None) -> None:
     """Score every query with every target: scores[query, target * strands + strand], of local pairs those that come to the bar of their query."""
     import cupy
@@ -82,11 +87,11 @@ def _score(query: Uploaded, target: Uploaded, coding: Coding, span: str, scores:
     order = cupy.argsort(target.lengths)
     others = target.others[order]
     for table in (False, True):
-        taken = order[others | (not plain)] if table else order[~others & plain]
+        taken = order[others if table else ~others] if plain else order[: table * len(order)]
         if not len(taken):
             continue
         slots = (taken * strands + strand).astype(np.int32)
-        low = bars.least > GIVEN_UP * query.lengths * int(coding.matrix.max()) if bars else cupy.zeros(len(query), np.bool_)
+        low = cupy.asnumpy(bars.least) > GIVEN_UP * query.lengths.get() * int(coding.matrix.max()) if bars else np.zeros(len(query), np.bool_)
         planned = list(forms.of_product(query, table=table, wide=not narrow, letters=coding.size + 1, low=low))
         kernels.ready((form, query.lengths[rows]) for form, rows in planned if form)
         for form, rows in planned:

@@ -265,7 +265,8 @@ class Batch:
         if self._settings.cigar:
             short = self._longest <= SHORT_RUNS
             gather = compiler.kernel("letters/sequences.cu", "gather_short_runs" if short else "gather_runs", {})
-            ends = cupy.cumsum(self._runs, dtype=np.int64)
+            ends = cupy.empty(self._count, np.int64)
+            compiler.launch(compiler.kernel("letters/sequences.cu", "ends_of_runs", {}), 1, 1024, self._runs, self._count, ends)
             runs = cupy.empty(self._kept, np.uint16 if short else np.uint32)
             blocks = min(-(-self._count // 8), 8192)  # a warp a pair, at most a few waves
             compiler.launch(gather, blocks, 256, self._pool, self._places, ends, self._runs, self._count, runs)

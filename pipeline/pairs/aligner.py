@@ -294,5 +294,5 @@ def write_rows(directory: str, run: str, chunk: str, start: int, stop: int, tabl
     if len(table) != stop - start or table.schema != ALIGNMENTS:
         raise RuntimeError(f"chunk {chunk}: rows {start}..{stop} gave {len(table)} alignments")
     bases = sum(pc.sum(table[f"{side}_length"], min_count=0).as_py() for side in ("query", "target"))
-    tables = in_order(table, np.argsort(table["ordinal"].to_numpy(), kind="stable"))
+    tables = in_order(table, np.argsort(table["ordinal"].to_numpy()))
     return write_part(f"{directory}/parts", run, chunk, start, stop, ALIGNMENTS, tables, bases=bases)

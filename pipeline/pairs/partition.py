@@ -51,6 +51,14 @@ def length_bin(query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[n
     return np.where(longer > 0, np.frexp(longer.astype(np.float64))[1], 0).astype(np.int64)
 
 
+def by_length(query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[np.int64]:
+    """Order pairs by their longer side, then by the shorter one; equal ones as they came."""
+    longer, shorter = np.maximum(query_lengths, target_lengths), np.minimum(query_lengths, target_lengths)
+    if longer.max(initial=0) < 1 << 16:
+        longer, shorter = longer.astype(np.uint16), shorter.astype(np.uint16)  # which NumPy sorts by radix, in a seventh of the time
+    return np.lexsort((shorter, longer))  # stable; by its last key first
+
+
 def partition_block(directory: str, source: PairSource, block: PairBlock) -> BlockRecord:
     """Read one block and write its chunks, then its record, which is returned."""
     if done := read_block_record(directory, block.id):
@@ -109,8 +117,7 @@ def _write(directory: str, block: PairBlock, table: Any, aligner: Aligner[Any], 
         raise RuntimeError(f"block {block.id} has {block.pairs} pairs by its plan and {len(table)} when read")
     query_lengths, target_lengths = (table[f"{side}_length"].to_numpy() for side in ("query", "target"))
     bins = length_bin(query_lengths, target_lengths)
-    # lexsort sorts by its last key first; ordinals are unique, so the order is total.
-    order = np.lexsort((np.arange(len(table)), np.minimum(query_lengths, target_lengths), np.maximum(query_lengths, target_lengths)))
+    order = by_length(query_lengths, target_lengths)
     bins, weights = bins[order], aligner.work(query_lengths, target_lengths)[order]
     starts = np.flatnonzero(np.diff(bins, prepend=-1))
     chunks: list[ChunkRecord] = []

@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tidalign.kernels.local.uploaded import Uploaded
 from tidalign.kernels.runtime import compiler
@@ -114,11 +115,11 @@ def planned(query: Uploaded, target: Uploaded, table: Any, *, wide: bool, gangs:
     places = [cupy.minimum(cupy.searchsorted(each, n), len(each) - 1) for each in heights]
     kind = cupy.where(table, len(heights[0]) + places[1], places[0])
     strips = n // cupy.concatenate(heights)[kind]  # teams of a warp, and pairs of a team, take as many strips as the one that takes most
-    order = cupy.argsort((kind << 54) + (strips << 28) + m)
-    start = 0
-    for ((team, rows), tabled), pairs in zip(kinds, cupy.bincount(kind, minlength=len(kinds)).get().tolist(), strict=True):
-        taken = order[start : start + pairs]
-        start += pairs
+    keys = (kind << 54) + (strips << 28) + m
+    order = cupy.argsort(keys)
+    ends = cupy.searchsorted(keys[order], cupy.asarray(np.arange(1, len(kinds) + 1) << 54)).get().tolist()
+    for ((team, rows), tabled), (start, stop) in zip(kinds, pairwise([0, *ends]), strict=True):
+        taken, pairs = order[start:stop], stop - start
         if pairs and int(n[taken].max()) <= team * rows:
             yield Form(team, rows, wide, tabled, False, False), taken
         elif pairs:
@@ -131,22 +132,22 @@ def planned(query: Uploaded, target: Uploaded, table: Any, *, wide: bool, gangs:
                     yield Form(team, height, wide, tabled, False, True, GANGS[height] if shared else 1, low and not shared), taken[first:last]
 
 
-def of_product(query: Uploaded, *, table: bool, wide: bool, letters: int, low: Any) -> Iterator[tuple[Form | None, Any]]:
+def of_product(query: Uploaded, *, table: bool, wide: bool, letters: int, low: npt.NDArray[np.bool_]) -> Iterator[tuple[Form | None, Any]]:
     """Sort queries into forms of the kernel for every query with every target: each with the places of its queries (on the device); None for those whose tables
-    fit no block's memory. low: of which queries most pairs will be given up (bool, on the device)."""
+    fit no block's memory. low: of which queries most pairs will be given up (bool)."""
     import cupy
 
-    n = query.lengths.astype(np.int64)
+    n = query.lengths.get().astype(np.int64)  # queries are few, and the host compiles none of this first
     shapes = [*SHAPES, *((SHAPES[-1][0], rows) for rows in STACKED[table]), LOW]
-    shape = cupy.searchsorted(cupy.asarray([team * rows for team, rows in SHAPES]), n)
-    stacked = cupy.asarray(STACKED[table])
+    shape = np.searchsorted([team * rows for team, rows in SHAPES], n)
+    stacked = np.array(STACKED[table])
     strips = -(-n[:, None] // (SHAPES[-1][0] * stacked))
     shape += (shape == len(SHAPES)) * (strips * (stacked + A_STEP)).argmin(axis=1)
-    shape = cupy.where(low & (n > LOW[0] * LOW[1]), len(shapes) - 1, shape)
+    shape[low & (n > LOW[0] * LOW[1])] = len(shapes) - 1
     if table:
-        shape = cupy.where((n + TALLEST) * letters > compiler.most_shared_bytes() - 1024, len(shapes), shape)
+        shape[(n + TALLEST) * letters > compiler.most_shared_bytes() - 1024] = len(shapes)
     for number, (team, rows) in enumerate(shapes):
-        if len(places := cupy.flatnonzero(shape == number)):
-            yield Form(team, rows, wide, table, True, number >= len(SHAPES), bounded=number == len(shapes) - 1), places
-    if len(places := cupy.flatnonzero(shape == len(shapes))):
-        yield None, places
+        if len(places := np.flatnonzero(shape == number)):
+            yield Form(team, rows, wide, table, True, number >= len(SHAPES), bounded=number == len(shapes) - 1), cupy.asarray(places)
+    if len(places := np.flatnonzero(shape == len(shapes))):
+        yield None, cupy.asarray(places)

@@ -68,7 +68,8 @@ class RecordIndex:
 
     def cell(self, mark: int) -> int:
         """Find the cell that holds a mark; the number of cells if there are not as many marks."""
-        return int(np.searchsorted(self.marks, mark, "right")) - 1 if mark < self.marks[-1] else len(self.marks) - 1
+        # Not by NumPy, which lets go of the interpreter lock meanwhile: whoever gives out tasks would wait for it thousands of times.
+        return bisect_right(self.marks, mark) - 1 if mark < self.marks[-1] else len(self.marks) - 1
 
     def letters_before(self, mark: int) -> float:
         """Count the letters before a mark, to the precision of a cell."""

@@ -85,7 +85,7 @@ def test_wavefronts(recorder: Recorder, length: int, letters: str, packed: bool,
     for penalties in PRESETS:
         wavefront_device.align(*both, penalties, ends_free=ends_free, cigar=cigar)
     close = {"edit_align"} if length < 1000 and not ends_free else set()
-    assert recorder.names() == {"wavefront_align"} | close | ({"gather_short_runs" if length < 4096 else "gather_runs"} if cigar else set())
+    assert recorder.names() == {"wavefront_align"} | close | ({"ends_of_runs", "gather_short_runs" if length < 4096 else "gather_runs"} if cigar else set())
     given = [arguments for _, arguments in recorder.launches if "row_memory" in arguments]
     assert any(isinstance(each["row_memory"], cupy_on_host.Array) for each in given) and any(isinstance(each["list"], cupy_on_host.Array) for each in given)
     assert any(isinstance(each["masks"], cupy_on_host.Array) for each in given) == ("N" in letters)

@@ -87,7 +87,7 @@ def test_host_rows(launches: list[str], cigar: bool) -> None:
     pairs = every_kind(1, 30)
     found = check(pairs, "edit", cigar=cigar)
     limit = device_edit.Shape.of(max(len(side) for pair in pairs for side in pair), cigar=cigar).limit
-    assert launches[0] == "edit_align" and set(launches) <= {"edit_align", "gather_short_runs"}
+    assert launches[0] == "edit_align" and set(launches) <= {"edit_align", "ends_of_runs", "gather_short_runs"}
     assert 0 < found.by_host <= farther(found, pairs, limit // 4)
 
 
@@ -140,7 +140,7 @@ def test_pairs_without_room_come_again(monkeypatch: pytest.MonkeyPatch, launches
 
 def test_close_pairs_have_one_launch(launches: list[str]) -> None:
     found = check([pair for rate in (0, 0.01, 0.03) for pair in simulate.pairs(4, 100, 150, rate)], "close")
-    assert found.by_host == 0 and launches == ["edit_align", "gather_short_runs"]
+    assert found.by_host == 0 and launches == ["edit_align", "ends_of_runs", "gather_short_runs"]
 
 
 def test_a_warp_gives_up_early(monkeypatch: pytest.MonkeyPatch, launches: list[str]) -> None:

@@ -67,20 +67,21 @@ class Alignment(Tracker[RowRange]):
             total = int(total * self.expected / self._rows)
         self._tell_all(stage, done, total)
 
-    def found(self, record: BlockRecord) -> Iterable[Task]:
-        """Make tasks of a block that has just been read."""
-        chunks = {chunk["id"]: chunk for chunk in record["chunks"]}
-        self._chunks |= chunks
-        self._share |= {name: (0, chunk["rows"]) for name, chunk in chunks.items()}
-        pieces = list(self._lacking(chunks))
-        self._rows += record["pairs"]
-        self._finished += record["pairs"] - sum(map(self.amount, pieces))
-        self.rejectable = max(100, self._rows // 10_000)
-        self._work += sum(map(self.weight, pieces))
-        for piece in pieces:
-            count = min(piece.stop - piece.start, ceil(self.weight(piece) / self.finest) or 1)
-            edges = [piece.start + (piece.stop - piece.start) * place // count for place in range(count + 1)]
-            self._waiting += [piece.cut(start, stop, None) for start, stop in pairwise(edges)]
+    def found(self, records: Sequence[BlockRecord]) -> Iterable[Task]:
+        """Make tasks of blocks that have just been read, of all of them together: those that go first would be all that is given out before one is written."""
+        for record in records:
+            chunks = {chunk["id"]: chunk for chunk in record["chunks"]}
+            self._chunks |= chunks
+            self._share |= {name: (0, chunk["rows"]) for name, chunk in chunks.items()}
+            pieces = list(self._lacking(chunks))
+            self._rows += record["pairs"]
+            self._finished += record["pairs"] - sum(map(self.amount, pieces))
+            self.rejectable = max(100, self._rows // 10_000)
+            self._work += sum(map(self.weight, pieces))
+            for piece in pieces:
+                count = min(piece.stop - piece.start, ceil(self.weight(piece) / self.finest) or 1)
+                edges = [piece.start + (piece.stop - piece.start) * place // count for place in range(count + 1)]
+                self._waiting += [piece.cut(start, stop, None) for start, stop in pairwise(edges)]
         self.tell()
         return self._begun()
 
@@ -269,15 +270,15 @@ class Reading(Repeated):
         """Make tasks of what was read, once what aligns is ready: loaded, or compiled once for all workers."""
         if not self._aligned or not (self._settled or self._aligned.tracker.device.takes_gpu):
             return []
-        tasks, held, self._held = list[Task](), self._held, []
+        tasks, ready, held, self._held = list[Task](), list[BlockRecord](), self._held, []
         for record in held:
             longest = max((chunk["longest"] for chunk in record["chunks"]), default=0)
             if longest.bit_length() <= self._ready:
-                tasks += self._aligned.tracker.found(record)
+                ready.append(record)
             else:
                 self._held.append(record)
                 tasks += self._preparing(longest)
-        return tasks
+        return [*tasks, *(self._aligned.tracker.found(ready) if ready else ())]
 
     def _preparing(self, longest: int) -> list[Task]:
         """Make the task that has ready what aligns sequences of up to so many letters, unless one of longer ones does."""

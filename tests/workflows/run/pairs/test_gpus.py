@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from chaos import Pairs, answer, drive, expected, simulate
@@ -244,3 +245,17 @@ def test_one_gpu_does_not_wait_for_a_forecast(gpu: list[int], made: tuple[Path, 
     finally:
         over.set()
     assert answer(tmp_path) == expected(made[1]) and forecast.wait(600)
+
+
+def test_blocks_read_while_a_gpu_starts_are_given_out_together(tmp_path: Path) -> None:
+    """Not one a task up to as many as run at a time, behind which the GPU would wait for the others' files; each of them once."""
+    (tmp_path / "claims").mkdir()
+    (tmp_path / "parts").mkdir()
+    given = alignment.Alignment(str(tmp_path), "run", {}, mock.Mock(), lambda *_: None, GPU, 1, 2)
+    chunks: list[Any] = [{"id": f"b{place:05d}-08-000", "rows": 100, "bin": 8, "work": 1e6, "bytes": 1, "longest": 150} for place in range(40)]
+    records: list[Any] = [{"id": place, "pairs": 100, "chunks": [chunk]} for place, chunk in enumerate(chunks)]
+    tasks = list(given.found(records))
+    pieces = [piece for task in tasks for piece in task.arguments[3]]
+    assert sorted((piece.chunk, piece.start, piece.stop) for piece in pieces) == [(chunk["id"], 0, 100) for chunk in chunks]
+    assert len(tasks) == alignment.GROUPS
+    assert list(given.found([{"id": 40, "pairs": 100, "chunks": [{**chunks[0], "id": "b00040-08-000"}]}])) == [], "enough is at work"
