@@ -10,7 +10,6 @@ from tidalign.kernels.local import pairs
 from tidalign.kernels.scoring.substitution import Substitution
 from tidalign.kernels.wavefront.alignments import Alignments, cigar_text
 
-SPANS = [span for span in pairs.SPANS if span != "extension"]
 DNA, PROTEIN = "ACGTacgtN", "ARNDCQEGHILKMFPSTWYVBZX*arndUOj"
 SCORINGS = {
     "affine": ("match:2,mismatch:-4,gap:4,2", DNA, "mismatch"),

@@ -41,7 +41,7 @@ FACES = {
     "wavefront": {"alignments"},
     "bidirectional": set(),
     "pairwise": {"wavefront", "wavefront_device"},
-    "local": {"coding", "memory", "pairs", "pairs_device", "uploaded"},
+    "local": {"choices", "coding", "memory", "pairs", "pairs_device", "uploaded"},
     "search": {"best", "best_device"},
     "seed": {"device", "index"},
     "ungapped": {"device", "hsps"},

@@ -1,5 +1,7 @@
 // What surrounds the wavefront kernels on the device.
 
+#include "letters/sums.cuh"
+
 // Runs of each pair from where its launch put them to their place in pair order; a warp a pair.
 template <typename Run>
 __device__ void gather(const unsigned* pool, const long long* places, const long long* ends, const unsigned short* counts, int count, Run* runs) {
@@ -20,32 +22,7 @@ extern "C" __global__ void gather_short_runs(const unsigned* pool, const long lo
   gather(pool, places, ends, counts, count, runs);
 }
 
-constexpr int EACH = 8;  // counts of a thread
-
-// Where the runs of each pair end in pair order. One block does it: the counts are little beside their pairs, and of CuPy's sums each process compiles a kernel.
+// Where the runs of each pair end in pair order; one block.
 extern "C" __global__ void ends_of_runs(const unsigned short* counts, int count, long long* ends) {
-  __shared__ unsigned sums[32];
-  const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-  long long before = 0;
-  for (long long start = 0; start < count; start += blockDim.x * EACH) {
-    const long long first = start + threadIdx.x * EACH;
-    unsigned own[EACH], total = 0;
-    for (int i = 0; i < EACH; i++) own[i] = total += first + i < count ? counts[first + i] : 0;
-    unsigned upto = total;
-    for (int step = 1; step < 32; step *= 2) {
-      const unsigned other = __shfl_up_sync(0xFFFFFFFF, upto, step);
-      if (lane >= step) upto += other;
-    }
-    __syncthreads();  // all have read the sums of the counts before
-    if (lane == 31) sums[warp] = upto;
-    __syncthreads();
-    unsigned below = upto - total, whole = 0;
-    for (int w = 0; w < blockDim.x >> 5; w++) {
-      if (w < warp) below += sums[w];
-      whole += sums[w];
-    }
-    for (int i = 0; i < EACH; i++)
-      if (first + i < count) ends[first + i] = before + below + own[i];
-    before += whole;
-  }
+  running_sums<unsigned>(count, [=](long long i) { return counts[i]; }, [=](long long i, long long end) { ends[i] = end; });
 }

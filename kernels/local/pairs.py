@@ -7,14 +7,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalign.kernels.local.bars import Bars
+from tidalign.kernels.local.choices import REPORTS, SPANS
 from tidalign.kernels.local.coding import Batch, Coded, Coding
 from tidalign.kernels.local.columns import by_letters
 from tidalign.kernels.local.memory import BLOCK_BYTES, MAX_LETTERS, window
 from tidalign.kernels.scoring.substitution import Substitution
 from tidalign.kernels.wavefront.alignments import Alignments
-
-SPANS = ("local", "query", "target", "overlap", "global", "extension")
-REPORTS = ("score", "ends", "cigar")
 
 GROUP_BYTES = 1 << 28
 """Memory of a group from which on its pairs are aligned one by one, each by all lanes."""

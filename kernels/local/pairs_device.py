@@ -126,11 +126,17 @@ class _Work:
         """Align all pairs."""
         import cupy
 
-        narrow, wide = widths(self._query.lengths.astype(np.int64), self._target.lengths.astype(np.int64), self._coding, self._span, self._kernels.lifted)
-        self._left.append(cupy.flatnonzero(~(narrow | wide)))
-        self._launched(cupy.flatnonzero(narrow), wide=False)
-        self._launched(cupy.flatnonzero(wide | (narrow & (self._score >= launches.OVER))), wide=True)
-        return self._gathered(cupy.unique(cupy.concatenate(self._left)).get())
+        n, m, how = self._query.lengths, self._target.lengths, (self._coding, self._span, self._kernels.lifted)
+        if len(n) and widths(np.int64(int(n.max())), np.int64(int(m.max())), *how)[0]:
+            self._launched(cupy.arange(len(n)), wide=False)  # as the longest, so all: CuPy need not compile what tells it of each
+            again = self._score >= launches.OVER
+        else:
+            narrow, wide = widths(n.astype(np.int64), m.astype(np.int64), *how)
+            self._left.append(cupy.flatnonzero(~(narrow | wide)))
+            self._launched(cupy.flatnonzero(narrow), wide=False)
+            again = wide | (narrow & (self._score >= launches.OVER))
+        self._launched(cupy.flatnonzero(again), wide=True)
+        return self._gathered(np.unique(np.concatenate([rows.get() for rows in self._left])))
 
     def _launched(self, rows: Any, *, wide: bool) -> None:
         """Align these pairs with scores of 16 or 32 bits."""

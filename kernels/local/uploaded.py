@@ -59,10 +59,10 @@ def uploaded(batch: Batch, coding: Coding) -> Uploaded:
     import cupy
 
     lengths, count = cupy.asarray(np.asarray(batch.lengths, np.int64)), len(batch)
-    rounded = (lengths + 3) // 4 * 4
-    ends = cupy.cumsum(rounded)
-    starts, short = ends - rounded, lengths.astype(np.int32)
-    codes = cupy.empty(int(ends[-1]) + 4 if count else 4, np.uint8)
+    begins, short, numbers = cupy.empty(count + 1, np.int64), cupy.empty(count, np.int32), cupy.empty(count, np.int64)
+    compiler.launch(compiler.kernel(SOURCE, "places_of_sequences", {}), 1, 1024, lengths, count, begins, short, numbers)
+    starts = begins[:-1]
+    codes = cupy.empty(int(begins[-1]) + 4, np.uint8)
     others, lacking = cupy.empty(count, np.bool_), cupy.zeros(count, np.bool_)
     tables = coding.plain_codes()
     if isinstance(batch, Sequences):
@@ -75,7 +75,7 @@ def uploaded(batch: Batch, coding: Coding) -> Uploaded:
     if count:
         blocks = min(BLOCKS, -(-count // (THREADS // 32)))
         compiler.launch(compiler.kernel(SOURCE, entry, {}), blocks, THREADS, *given, count, starts, codes, *told)
-    return Uploaded(codes, starts, short, others, lacking, batch, cupy.arange(count))
+    return Uploaded(codes, starts, short, others, lacking, batch, numbers)
 
 
 def _sent(*arrays: npt.NDArray[Any]) -> list[Any]:

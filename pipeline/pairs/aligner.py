@@ -20,16 +20,15 @@ from tidalign.kernels.wavefront.alignments import Alignments, cigar_counts, ciga
 from tidalign.pipeline.device import CPU, GPU, Device
 from tidalign.pipeline.errors import ManifestMismatch, shown
 from tidalign.pipeline.pairs import scored
+from tidalign.pipeline.pairs.choices import AMBIGUOUS, STRANDS
 from tidalign.pipeline.pairs.pack import sides
-from tidalign.pipeline.pairs.strands import STRANDS, better_strand, within_on_core, within_on_gpu
+from tidalign.pipeline.pairs.strands import better_strand, within_on_core, within_on_gpu
 from tidalign.pipeline.schema import ALIGNMENTS, COUNTS
 from tidalign.pipeline.store.parts import PartFile, write_part
 from tidalign.pipeline.text import counted, cuts, in_order, narrow
 
 MAX_FREE = 2**31 - 1
 """Letters that may be free at an end: more than any sequence has."""
-
-AMBIGUOUS = ("mismatch", "match", "error")
 
 
 @dataclass(frozen=True, slots=True)

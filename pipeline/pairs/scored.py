@@ -9,11 +9,12 @@ import numpy.typing as npt
 
 from tidalign.kernels.letters.sequences import PackedSequences, Sequences, pack
 from tidalign.kernels.local import pairs
+from tidalign.kernels.local.choices import REPORTS, SPANS
 from tidalign.kernels.local.coding import Coded, Coding
 from tidalign.kernels.scoring.substitution import DNA, Substitution
 from tidalign.kernels.wavefront.alignments import Alignments, cigar_counts, cigar_text
+from tidalign.pipeline.pairs.choices import AMBIGUOUS, STRANDS
 from tidalign.pipeline.pairs.models import is_whole
-from tidalign.pipeline.pairs.strands import STRANDS
 
 MAX_DROP = 2**31 - 1
 """Of a z-drop and of a bonus."""
@@ -47,7 +48,7 @@ class ScoreParameters:
         scoring = Substitution.parse(self.scoring, self.alphabet or None)
         object.__setattr__(self, "scoring", str(scoring))
         object.__setattr__(self, "alphabet", scoring.alphabet)
-        for name, values in (("span", pairs.SPANS), ("report", pairs.REPORTS), ("ambiguous", ("mismatch", "match", "error")), ("strand", STRANDS)):
+        for name, values in (("span", SPANS), ("report", REPORTS), ("ambiguous", AMBIGUOUS), ("strand", STRANDS)):
             if getattr(self, name) not in values:
                 raise ValueError(f"{name} must be one of {', '.join(values)}, not {getattr(self, name)!r}")
         if self.ambiguous != "mismatch" and scoring.alphabet != DNA:

@@ -18,8 +18,6 @@ from tidalign.kernels.wavefront.alignments import Alignments
 
 Integers = npt.NDArray[np.int64]
 
-STRANDS = ("plus", "both")
-
 
 def better_strand(form: Any, queries: Any, targets: Any, parameters: Any) -> Alignments:
     """Align queries or their reverse complements: places are of the query as it is, CIGARs along the target. form: of the aligner, on a device."""

@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass
 
+from tidalign.kernels.local.choices import SEARCH_SPANS
 from tidalign.kernels.scoring.substitution import DNA, PROTEIN, Substitution
+from tidalign.pipeline.pairs.choices import STRANDS
 from tidalign.pipeline.pairs.models import is_whole
 from tidalign.pipeline.pairs.scored import MAX_DROP, ScoreParameters
-from tidalign.pipeline.pairs.strands import STRANDS
 
 SCORINGS = {DNA: "match:2,mismatch:-3,gap:5,2", PROTEIN: "blosum62,gap:11,1"}
 """By alphabet, where none is given: those of blastn and blastp."""
 
-SPANS = ("local", "query", "target", "overlap", "global")
 MAX_HITS = 1_000_000
 
 
@@ -39,8 +39,8 @@ class SearchParameters(ScoreParameters):
         dna = Substitution.parse(self.scoring, self.alphabet or None).alphabet == DNA
         object.__setattr__(self, "strand", self.strand or ("both" if dna else "plus"))
         ScoreParameters.__post_init__(self)
-        if self.span not in SPANS:
-            raise ValueError(f"span: a search has {', '.join(SPANS)}, not {self.span!r}")
+        if self.span not in SEARCH_SPANS:
+            raise ValueError(f"span: a search has {', '.join(SEARCH_SPANS)}, not {self.span!r}")
         if self.ambiguous not in ("mismatch", "match"):
             raise ValueError(f"ambiguous must be mismatch or match in a search, not {self.ambiguous!r}")
         if not is_whole(self.top) or not 1 <= self.top <= MAX_HITS:

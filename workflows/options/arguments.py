@@ -11,6 +11,7 @@ from tidalign import __version__
 from tidalign.kernels.scoring.heuristic import Heuristic
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.pipeline.formats import table
+from tidalign.pipeline.pairs.choices import AMBIGUOUS, STRANDS
 from tidalign.workflows.options import place, texts
 from tidalign.workflows.options.common import (
     SCORED,
@@ -82,8 +83,8 @@ def _add_run(parser: _Parser, output: str, default: str | None = None) -> None:
     parser.add_argument("--heuristic", metavar="RULE", type=typed(_heuristic), help=f"keep promising diagonals only, by WFA2-lib's rules: {rules}")
     add_scores(parser)
     letters = "a letter other than A, C, G, T equals nothing (default), equals every letter, or is an error"
-    parser.add_argument("--ambiguous", choices=("mismatch", "match", "error"), default="mismatch", help=letters)
-    parser.add_argument("--strand", choices=("plus", "both"), default="plus", help="both: also the query's reverse complement; the better is kept, + of equals")
+    parser.add_argument("--ambiguous", choices=AMBIGUOUS, default="mismatch", help=letters)
+    parser.add_argument("--strand", choices=STRANDS, default="plus", help="both: also the query's reverse complement; the better is kept, + of equals")
     parser.add_argument("--interleaved", action="store_true", help="QUERIES holds query, target, query, target, ...")
     parser.add_argument("--same-names", action="store_true", help="refuse pairs whose two names differ")
     parser.add_argument("--query-column", metavar="NAME", default="query", help="column of a table with the queries (default: query)")

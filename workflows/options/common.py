@@ -8,6 +8,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from tidalign.kernels.local.choices import REPORTS, SPANS
 from tidalign.pipeline.device import may_take_gpu, sure_of_gpu
 from tidalign.pipeline.errors import CannotWrite
 from tidalign.pipeline.formats import table
@@ -88,10 +89,8 @@ def add_new(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--new", action="store_true", help="throw away what an earlier run left in the run directory")
 
 
-SPANS = ("local", "query", "target", "overlap", "global", "extension")
-REPORTS = ("score", "ends", "cigar")
 SCORED = ("scoring", "matrix", "gap", "span", "alphabet", "report", "zdrop", "end_bonus")
-"""Of alignment by scores (kernels/local/pairs.py; here, so that --help loads no kernels), and all options of it."""
+"""All options of alignment by scores."""
 
 
 def add_scoring(parser: argparse.ArgumentParser, shape: str, letters: str) -> None:

@@ -2,8 +2,10 @@
 
 import argparse
 
+from tidalign.kernels.local.choices import REPORTS, SEARCH_SPANS
 from tidalign.pipeline.formats import table
-from tidalign.workflows.options.common import REPORTS, SPANS, Error, add_device, add_new, add_scoring, add_shard, add_workers, check_shard, typed
+from tidalign.pipeline.pairs.choices import STRANDS
+from tidalign.workflows.options.common import Error, add_device, add_new, add_scoring, add_shard, add_workers, check_shard, typed
 from tidalign.workflows.options.scoring import scoring_of
 from tidalign.workflows.options.values import integer
 
@@ -19,11 +21,11 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", dest="output", metavar="OUT", default="-", help=place)
     parser.add_argument("--top", metavar="N", type=typed(integer(1, 10**6)), default=10, help="hits of a query that are kept, the best (default: 10)")
     parser.add_argument("--min-score", metavar="S", type=typed(integer(-(2**31 - 1), 2**31 - 1)), default=1, help="least score of a hit (default: 1)")
-    parser.add_argument("--strand", choices=("plus", "both"), help="of queries of DNA (default: both)")
+    parser.add_argument("--strand", choices=STRANDS, help="of queries of DNA (default: both)")
     shape = "match:A,mismatch:-B,gap:O,E; a gap of n letters costs O+nE (gap:E linear, gap:O1,E1,O2,E2 two pieces)"
     add_scoring(parser, f"{shape} (default: match:2,mismatch:-3,gap:5,2; with --alphabet protein --matrix blosum62)", "dna")
     spans = "what must be aligned: nothing (local, the default), all of the query, of the target, an end of each (overlap), all of both (global)"
-    parser.add_argument("--span", choices=SPANS[:-1], help=spans)
+    parser.add_argument("--span", choices=SEARCH_SPANS, help=spans)
     parser.add_argument("--report", choices=REPORTS, help="scores alone, also where alignments begin and end, or CIGARs too (default)")
     letters = "a letter other than A, C, G, T equals nothing (default), or every letter"
     parser.add_argument("--ambiguous", choices=("mismatch", "match"), default="mismatch", help=letters)

@@ -1,5 +1,15 @@
 // Letters of sequences as codes of a matrix, a byte each, a warp a sequence; and operations put one after the other.
 
+#include "letters/sums.cuh"
+
+// Where the codes of each sequence begin, at a multiple of four, its length in 32 bits, and its number; starts: one more, where all end. One block.
+extern "C" __global__ void places_of_sequences(const long long* lengths, int count, long long* starts, int* shorter, long long* numbers) {
+  if (threadIdx.x == 0) starts[0] = 0;
+  running_sums<long long>(
+      count, [=](long long i) { return (lengths[i] + 3) / 4 * 4; },
+      [=](long long i, long long end) { starts[i + 1] = end, shorter[i] = (int)lengths[i], numbers[i] = i; });
+}
+
 // codes: of each byte, with the highest bit set for letters that the matrix lacks. others: whether a sequence has a code of four or more; lacking: whether it
 // has such a letter.
 extern "C" __global__ void codes_of_letters(const unsigned char* letters, const long long* offsets, const unsigned char* codes, int count,

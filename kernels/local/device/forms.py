@@ -17,6 +17,8 @@ SHAPES = ((4, 16), (4, 24), (4, 32), (8, 20), (8, 24), (8, 32), (16, 24), (16, 3
 TABLE_SHAPES = ((4, 16), (8, 16), (16, 16))
 """List the same for teams that have tables of their own, which must fit a multiprocessor's shared memory several times."""
 
+SOURCE = "local/device/forms.cu"
+
 TALLEST = 16 * 32
 """Rows of the tallest strip."""
 
@@ -105,19 +107,19 @@ def planned(query: Uploaded, target: Uploaded, table: Any, *, wide: bool, gangs:
     """
     import cupy
 
-    n, m = query.lengths.astype(np.int64), target.lengths.astype(np.int64)
     kinds = (
         [(shape, False) for shape in SHAPES if not low or shape[0] * shape[1] < LOW[0] * LOW[1]]
         + [(LOW, False)] * low
         + [(shape, True) for shape in TABLE_SHAPES]
     )
-    heights = [cupy.asarray([team * rows for (team, rows), tabled in kinds if tabled == which]) for which in (False, True)]
-    places = [cupy.minimum(cupy.searchsorted(each, n), len(each) - 1) for each in heights]
-    kind = cupy.where(table, len(heights[0]) + places[1], places[0])
-    strips = n // cupy.concatenate(heights)[kind]  # teams of a warp, and pairs of a team, take as many strips as the one that takes most
-    keys = (kind << 54) + (strips << 28) + m
-    order = cupy.argsort(keys)
-    ends = cupy.searchsorted(keys[order], cupy.asarray(np.arange(1, len(kinds) + 1) << 54)).get().tolist()
+    n, heights = query.lengths, np.array([team * rows for (team, rows), _ in kinds], np.int32)
+    keys, counts = cupy.empty(len(n), np.int64), cupy.zeros(len(kinds), np.int32)
+    blocks = max(1, min(1 << 12, -(-len(n) // 256)))
+    sides = n, target.lengths, table, len(n)
+    compiler.launch(
+        compiler.kernel(SOURCE, "keys_of_pairs", {}), blocks, 256, *sides, cupy.asarray(heights), len(kinds) - len(TABLE_SHAPES), len(kinds), keys, counts
+    )
+    order, ends = cupy.argsort(keys), np.cumsum(counts.get()).tolist()
     for ((team, rows), tabled), (start, stop) in zip(kinds, pairwise([0, *ends]), strict=True):
         taken, pairs = order[start:stop], stop - start
         if pairs and int(n[taken].max()) <= team * rows:
@@ -127,7 +129,7 @@ def planned(query: Uploaded, target: Uploaded, table: Any, *, wide: bool, gangs:
             for part, (first, last) in enumerate(pairwise([0, *firsts, pairs])):
                 if first < last:
                     shared = part > 0
-                    few = int(n[taken[first:last]].sum()) < TALLEST * FEW_STRIPS * compiler.multiprocessors()
+                    few = int(n[taken[first:last]].astype(np.int64).sum()) < TALLEST * FEW_STRIPS * compiler.multiprocessors()
                     height = FEW_ROWS if shared and few else rows
                     yield Form(team, height, wide, tabled, False, True, GANGS[height] if shared else 1, low and not shared), taken[first:last]
 

@@ -5,13 +5,14 @@ import random
 import numpy as np
 import pytest
 import scored_oracle
-from scored_cases import DNA, SCORINGS, SPANS, aligned, batch, cases, mutated
+from scored_cases import DNA, SCORINGS, aligned, batch, cases, mutated
 
 from tidalign.kernels.local import pairs
+from tidalign.kernels.local.choices import SEARCH_SPANS
 from tidalign.kernels.scoring.substitution import Substitution
 
 
-@pytest.mark.parametrize("span", SPANS)
+@pytest.mark.parametrize("span", SEARCH_SPANS)
 @pytest.mark.parametrize("name", SCORINGS)
 def test_all_is_as_in_the_whole_matrix(name: str, span: str) -> None:
     text, alphabet, ambiguous = SCORINGS[name]

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 import scored_oracle
-from scored_cases import SCORINGS, SPANS, aligned, batch, cases, mutated, same
+from scored_cases import SCORINGS, aligned, batch, cases, mutated, same
 
 from tidalign.kernels.local import along, memory, pairs
+from tidalign.kernels.local.choices import SEARCH_SPANS
 from tidalign.kernels.local.coding import Coding
 from tidalign.kernels.local.lanes import PAIR_LANES
 from tidalign.kernels.local.lookups import STRIP_ROWS
@@ -27,7 +28,7 @@ def one_by_one(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return counted
 
 
-@pytest.mark.parametrize(("span", "bits"), [*((span, 16) for span in SPANS), ("local", 32), ("overlap", 32)])
+@pytest.mark.parametrize(("span", "bits"), [*((span, 16) for span in SEARCH_SPANS), ("local", 32), ("overlap", 32)])
 @pytest.mark.parametrize("name", SCORINGS)
 def test_all_is_as_in_the_whole_matrix(monkeypatch: pytest.MonkeyPatch, name: str, span: str, bits: int) -> None:
     text, alphabet, ambiguous = SCORINGS[name]
@@ -46,7 +47,7 @@ def test_all_is_as_in_the_whole_matrix(monkeypatch: pytest.MonkeyPatch, name: st
     same(found, other, "ends")
 
 
-@pytest.mark.parametrize("span", SPANS)
+@pytest.mark.parametrize("span", SEARCH_SPANS)
 @pytest.mark.parametrize("name", ["affine", "two pieces", "blosum62"])
 @pytest.mark.parametrize("block_bytes", [1, 1 << 20, 1 << 23], ids=["a round a block", "some rounds a block", "one block"])
 def test_rounds_and_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch, name: str, span: str, block_bytes: int) -> None:

@@ -8,9 +8,10 @@ import numpy as np
 import pairfiles
 import pytest
 import scored_oracle
-from scored_cases import SCORINGS, SPANS, aligned, batch, cases, mutated, same
+from scored_cases import SCORINGS, aligned, batch, cases, mutated, same
 
 from tidalign.kernels.local import pairs
+from tidalign.kernels.local.choices import SEARCH_SPANS
 from tidalign.kernels.scoring.substitution import Substitution
 from tidalign.kernels.wavefront.alignments import Alignments
 
@@ -40,7 +41,7 @@ def alike(seed: int, lengths: list[int], alphabet: str, count: int = 6) -> tuple
     return queries, targets
 
 
-@pytest.mark.parametrize("span", SPANS)
+@pytest.mark.parametrize("span", SEARCH_SPANS)
 @pytest.mark.parametrize("name", SCORINGS)
 def test_all_is_as_in_the_whole_matrix(name: str, span: str) -> None:
     text, alphabet, ambiguous = SCORINGS[name]
@@ -58,7 +59,7 @@ def test_all_is_as_in_the_whole_matrix(name: str, span: str) -> None:
 
 
 @pytest.mark.parametrize("packed", [True, False], ids=["packed", "letters"])
-@pytest.mark.parametrize("span", SPANS)
+@pytest.mark.parametrize("span", SEARCH_SPANS)
 @pytest.mark.parametrize("name", ["affine", "two pieces", "n", "n matches", "blosum62", "pam250 in two pieces"])
 def test_host_rows(name: str, span: str, packed: bool) -> None:
     """Queries of every team of lanes, of one strip and of several."""
@@ -135,7 +136,7 @@ def test_blocks_take_turns(monkeypatch: pytest.MonkeyPatch, gang: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["affine", "two pieces", "blosum62"])
-@pytest.mark.parametrize("span", SPANS)
+@pytest.mark.parametrize("span", SEARCH_SPANS)
 def test_short_targets_under_several_strips(name: str, span: str) -> None:
     """Targets of fewer letters than a team has lanes, or than its lanes look ahead."""
     text, alphabet, ambiguous = SCORINGS[name]
@@ -151,7 +152,7 @@ def test_short_targets_under_several_strips(name: str, span: str) -> None:
 def test_nothing() -> None:
     scoring = Substitution.parse("match:2,mismatch:-4,gap:4,2")
     assert len(align(batch([], scoring), batch([], scoring), scoring)) == 0
-    for span in SPANS:
+    for span in SEARCH_SPANS:
         sides = [batch(strings, scoring) for strings in (["", "", "A"], ["", "A", ""])]
         same(pairs.align(*sides, scoring, span=span), align(*sides, scoring, span=span), "cigar")
 

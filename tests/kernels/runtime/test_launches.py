@@ -18,7 +18,8 @@ from tidalign.kernels.extension.costs import Costs
 from tidalign.kernels.inspection import device as inspection_device
 from tidalign.kernels.letters.nucleotides import encode
 from tidalign.kernels.letters.sequences import Sequences, pack
-from tidalign.kernels.local import pairs, pairs_device
+from tidalign.kernels.local import pairs_device
+from tidalign.kernels.local.choices import REPORTS, SEARCH_SPANS
 from tidalign.kernels.local.coding import Coding
 from tidalign.kernels.local.device import extensions, launches
 from tidalign.kernels.local.uploaded import uploaded
@@ -173,8 +174,26 @@ def coded(letters: Any, offsets: Any, codes: Any, count: Any, starts: Any, out: 
         others[i], lacking[i] = (sequence >= 4).any(), (marked > 127).any()
 
 
-@pytest.mark.parametrize("report", pairs.REPORTS)
-@pytest.mark.parametrize("span", [span for span in pairs.SPANS if span != "extension"])
+def placed(lengths: Any, starts: Any, shorter: Any, numbers: Any, **_: Any) -> None:
+    """Do what places_of_sequences does."""
+    starts[0], shorter[:], numbers[:] = 0, lengths, np.arange(len(lengths))
+    starts[1:] = np.cumsum((np.asarray(lengths) + 3) // 4 * 4)
+
+
+def keyed(n: Any, m: Any, table: Any, heights: Any, plain: int, all: int, keys: Any, counts: Any, **_: Any) -> None:
+    """Do what keys_of_pairs does."""
+    low, high = (np.minimum(np.searchsorted(each, n), len(each) - 1) for each in (heights[:plain], heights[plain:]))
+    kinds = np.where(table, plain + high, low)
+    keys[:] = kinds.astype(np.int64) << 54 | (n // heights[kinds]).astype(np.int64) << 28 | m
+    counts[:] = np.bincount(kinds, minlength=all)
+
+
+SCORED = {"codes_of_letters": coded, "places_of_sequences": placed, "keys_of_pairs": keyed}
+UPLOADED = {"codes_of_letters", "places_of_sequences"}
+
+
+@pytest.mark.parametrize("report", REPORTS)
+@pytest.mark.parametrize("span", SEARCH_SPANS)
 @pytest.mark.parametrize("text", ["match:2,mismatch:-4,gap:4,2", "match:2,mismatch:-4,gap:1000,2,2000,1", "blosum62"])
 def test_scores(recorder: Recorder, text: str, span: str, report: str) -> None:
     """Queries of every shape of a team, of gangs, with and without other letters; some scores are too high for 16 bits; the longest fit no memory."""
@@ -184,16 +203,16 @@ def test_scores(recorder: Recorder, text: str, span: str, report: str) -> None:
         scores[:] = launches.OVER + 1
         assert room.nbytes >= 16 and row_room >= 0
 
-    recorder.effects |= {"codes_of_letters": coded, "local_scores": scored}
+    recorder.effects |= SCORED | {"local_scores": scored}
     lengths = [0, 3, 60, 90, 120, 150, 190, 250, 380, 500, 600, 1700, 4300, 9000]
     letters = ["A" * length for length in lengths] + ["ARN" * 20]
     found = pairs_device.align(Sequences.from_strings(letters), Sequences.from_strings(letters), scoring, span=span, report=report)
-    assert recorder.names() - {"operations_gathered", "local_traces"} == {"codes_of_letters", "local_scores"}
+    assert recorder.names() - {"operations_gathered", "local_traces"} == {*SCORED, "local_scores"}
     assert ("local_traces" in recorder.names()) == (report != "score") and ("operations_gathered" in recorder.names()) == (report == "cigar")
     assert len(found) == len(letters) and found.score is not None and (found.by_host > 0) == (report != "score")
 
 
-@pytest.mark.parametrize("report", pairs.REPORTS)
+@pytest.mark.parametrize("report", REPORTS)
 @pytest.mark.parametrize(("text", "bonus"), [("match:2,mismatch:-4,gap:4,2", 0), ("match:2,mismatch:-4,gap:4,2,24,1", 5), ("blosum62", 5)])
 def test_extensions(recorder: Recorder, monkeypatch: pytest.MonkeyPatch, text: str, bonus: int, report: str) -> None:
     """Every team; a sample, bands that are not enough, and then the whole matrix."""
@@ -203,40 +222,41 @@ def test_extensions(recorder: Recorder, monkeypatch: pytest.MonkeyPatch, text: s
         scores[:], losses[:], enough[:] = 5, 300, bands >= lengths
         query_ends[:] = target_ends[:] = lengths
 
-    recorder.effects |= {"codes_of_letters": coded, "local_extensions": lambda query_lengths, **given: extended(query_lengths, **given)}
+    recorder.effects |= SCORED | {"local_extensions": lambda query_lengths, **given: extended(query_lengths, **given)}
     letters = ["A" * length for length in (0, 3, 60, 150, 600, 3000)] + ["ARN" * 20] * 4
     sides = [Sequences.from_strings(letters)] * 2
     found = pairs_device.align(*sides, Substitution.parse(text), span="extension", report=report, end_bonus=bonus)
-    assert recorder.names() >= {"codes_of_letters", "local_extensions"} and ("local_traces" in recorder.names()) == (report == "cigar")
+    assert recorder.names() >= {*UPLOADED, "local_extensions"} and ("local_traces" in recorder.names()) == (report == "cigar")
     bands = [given["bands"] for name, given in recorder.launches if name == "local_extensions"]
     assert len(bands) > 3 and found.score is not None and len(found) == len(letters)
 
 
 def test_packed_letters_become_codes(recorder: Recorder) -> None:
+    recorder.effects["places_of_sequences"] = placed
     uploaded(pack(Sequences.from_strings(["ACGTN", "", "TT"])), Coding(Substitution.parse("match:2,mismatch:-4,gap:4,2")))
-    assert recorder.names() == {"codes_of_packed"}
+    assert recorder.names() == {"codes_of_packed", "places_of_sequences"}
 
 
 @pytest.mark.parametrize(("text", "span"), [("match:2,mismatch:-4,gap:4,2", "local"), ("blosum62", "local"), ("blosum62", "global")])
 def test_search(recorder: Recorder, text: str, span: str) -> None:
     """Queries of every shape, and one whose table fits no block."""
-    recorder.effects["codes_of_letters"] = coded
+    recorder.effects |= SCORED
     coding = Coding(Substitution.parse(text))
     lengths = [0, 3, 60, 90, 120, 150, 190, 250, 380, 500, 600, 1700, 9000]
     queries, database = (
         uploaded(Sequences.from_strings(letters), coding) for letters in (["A" * length for length in lengths], ["A" * 700, "RN", "", "C" * 90])
     )
     assert len(best_device.search([queries, queries], database, coding, top=3, least=1, span=span)) == 0
-    assert recorder.names() == {"codes_of_letters", "local_scores", "best_of_rows"}
+    assert recorder.names() - {"keys_of_pairs"} == {*UPLOADED, "local_scores", "best_of_rows"}
 
 
 def test_search_by_words(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
-    recorder.effects["codes_of_letters"] = coded
+    recorder.effects |= SCORED
     monkeypatch.setattr(words_device, "COUNT_CELLS", 0.0)
     coding = Coding(Substitution.parse("match:2,mismatch:-3,gap:5,2"))
     queries, database = (uploaded(Sequences.from_strings(letters), coding) for letters in (["A" * 700, "ACG"], ["A" * 700, "ACGT"] * 70))
     assert len(best_device.search([queries, queries], database, coding, top=3, least=1)) == 0
-    assert recorder.names() == {"codes_of_letters", "count_shared", "local_scores", "best_of_rows"}
+    assert recorder.names() == {*SCORED, "count_shared", "local_scores", "best_of_rows"}
 
 
 LETTERS = [encode(text.encode() * 40) for text in ("ACGTTGCATGCANNCA", "ACGTTGCATGAACGCA")]
