@@ -22,6 +22,7 @@ class Hangs(ClusterLost):
 SAID = {
     signal.SIGALRM: "stopped by --stop-after",
     signal.SIGUSR1: "stopped by SIGUSR1, by which Slurm says that the time of a job is almost over",
+    signal.SIGUSR2: "stopped by SIGUSR2, by which LSF says that the time of a job is over",
 }
 """Says what signals mean that people do not send."""
 

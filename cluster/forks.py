@@ -36,6 +36,9 @@ def make_room(count: int) -> None:
 OF_TERMINALS = {signal.SIGINT, signal.SIGHUP}
 """Signals that go to every process of a terminal: Ctrl-C, and that it was closed."""
 
+OF_JOBS = {signal.SIGUSR1, signal.SIGUSR2}
+"""Signals by which batch systems say to every process of a job that its time is over."""
+
 _MAX_FOLDER_PATH = 107 - len("/pymp-12345678/listener-12345678")
 """Letters of the path of a temporary folder in which multiprocessing can make its socket."""
 
@@ -59,8 +62,8 @@ _GPU_MODULES = ("dask_cuda", "cuda.core", "cupy")
 
 def track() -> None:
     """Start multiprocessing's tracker of what processes share, before anything that has signals blocked: that takes SIGINT and SIGTERM off its mask. Python's
-    tracker heeds neither; SIGUSR1 and SIGHUP, which go to all processes of a job or a terminal, would end it."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1, signal.SIGHUP})
+    tracker heeds neither; others that go to all processes of a job or a terminal would end it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, OF_JOBS | {signal.SIGHUP})
     try:
         resource_tracker.ensure_running()
     finally:
@@ -76,7 +79,7 @@ def serve(modules: Sequence[str], *, gpus: bool = False) -> None:
     # (but starting multiprocessing's tracker takes SIGINT off it, so that is started before).
     track()
     _make_folder()
-    unmasked = signal.pthread_sigmask(signal.SIG_BLOCK, OF_TERMINALS)
+    unmasked = signal.pthread_sigmask(signal.SIG_BLOCK, OF_TERMINALS | OF_JOBS)
     try:
         multiprocessing.get_context("forkserver").set_forkserver_preload(["distributed", "tidalign.cluster.private", *(_GPU_MODULES if gpus else ()), *modules])
         forkserver.ensure_running()

@@ -22,6 +22,8 @@ from distributed import Client, LocalCluster
 from distributed.utils import silence_logging_cmgr
 
 from tidalign.cluster import forks
+from tidalign.cluster.allocation.nodes import started
+from tidalign.cluster.allocation.systems import Allocation
 from tidalign.cluster.beside import with_own
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import TASKS_OF_A_GPU
@@ -29,7 +31,6 @@ from tidalign.cluster.guard import see_guard
 from tidalign.cluster.others import CLOSE_TIMEOUT, CONNECT_TIMEOUT, answering, connected, unfit, with_workers
 from tidalign.cluster.private import MuteNanny, credentials, end_worker, with_mute_scheduler
 from tidalign.cluster.settings import settings
-from tidalign.cluster.slurm.allocation import Allocation, started
 from tidalign.cluster.task import cores
 
 START_ATTEMPTS = 3
@@ -197,8 +198,7 @@ def start(
     used.
     cores_beside: workers that use cores, beside those.
     scheduler: the address of a scheduler (`address.address_of`); its workers are used, `count` is not. Or an allocation: workers on each of its nodes.
-    folder: that all nodes of an allocation see.
-    modules: that tasks need; processes are forked from one that has loaded them (forks.py).
+    folder: that all nodes of an allocation see. modules: that tasks need; processes are forked from one that has loaded them (forks.py).
     NoWorkers where none can be had, or those of the scheduler cannot do the work, saying why; ClusterLost where the scheduler goes away meanwhile.
     """
     with dask.config.set(settings(dask_cuda=bool(gpus))), ExitStack() as stack:
@@ -241,7 +241,7 @@ def _local(count: int, gpus: Sequence[str], modules: Sequence[str], scratch: str
     kind.shutdown_on_close = property(lambda _: False, lambda _, value: None)
     # As in forks.py: what is started here must not die of them.
     forks.track()
-    unmasked = signal.pthread_sigmask(signal.SIG_BLOCK, forks.OF_TERMINALS)
+    unmasked = signal.pthread_sigmask(signal.SIG_BLOCK, forks.OF_TERMINALS | forks.OF_JOBS)
     try:
         forks.serve(modules, gpus=bool(gpus))
         distributed.utils._forkserver_preload_set = True  # else it loads here, and there, all that it may ever work with

@@ -1,4 +1,4 @@
-"""SIGINT, SIGTERM, SIGUSR1, SIGHUP and a clock ask a run to stop; it ends between two tasks, with nothing lost."""
+"""SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGHUP and a clock ask a run to stop; it ends between two tasks, with nothing lost."""
 
 import signal
 import threading
@@ -13,9 +13,9 @@ GRACE_SECONDS = 10.0
 LEAVING_SECONDS = 10.0
 """Seconds more that threads of this process get which heed that their time is over, as tiles of a genome run do, to write down how far they are."""
 
-STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP, signal.SIGALRM)
-"""Signals that ask for a stop. Slurm sends SIGUSR1 a while before the time of a job is over (`sbatch --signal`), a terminal that is closed SIGHUP; SIGALRM is
-our own, of `stop_after`."""
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP, signal.SIGALRM)
+"""Signals that ask for a stop. Slurm sends SIGUSR1 a while before the time of a job is over (`sbatch --signal`), LSF SIGUSR2 when it is, and kills ten minutes
+later; a terminal that is closed sends SIGHUP; SIGALRM is our own, of `stop_after`."""
 
 
 def heeded() -> list[signal.Signals]:

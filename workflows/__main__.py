@@ -1,5 +1,5 @@
-"""The program: SIGINT, SIGTERM, SIGUSR1 and SIGHUP are heeded from its first line on, while the command line and its libraries, most of a second of them, are
-being loaded; what is closed of the standard streams leads nowhere."""
+"""The program: SIGINT, SIGTERM, SIGUSR1, SIGUSR2 and SIGHUP are heeded from its first line on, while the command line and its libraries, most of a second of
+them, are being loaded; what is closed of the standard streams leads nowhere."""
 
 import os
 import signal
@@ -35,7 +35,7 @@ def _fill_standard_streams() -> None:
 def heed() -> None:
     """Handle signals from now on by ending this process in good order."""
     _fill_standard_streams()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, end)
 

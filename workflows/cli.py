@@ -17,9 +17,9 @@ from contextlib import suppress
 from importlib import import_module
 from types import FrameType
 
+from tidalign.cluster.allocation.systems import JOBS, allocation
 from tidalign.cluster.errors import ClusterLost, Hangs, NoWorkers, Stopped
 from tidalign.cluster.gpus import begin, installed
-from tidalign.cluster.slurm.allocation import allocation
 from tidalign.cluster.stop import heeded, limited
 from tidalign.cluster.task import THREAD
 from tidalign.pipeline.device import may_take_gpu
@@ -200,7 +200,7 @@ def _begin(args: argparse.Namespace) -> None:
     """Begin in the background what takes as long as loading a command's module, and is needed after it: a GPU, or what workers are forked from."""
     wanted = vars(args)
     gpus = "device" in wanted and may_take_gpu(wanted["device"]) and installed("cupy")
-    if wanted.get("scheduler") or (args.cluster == "auto" and "SLURM_JOB_ID" in os.environ and allocation()):
+    if wanted.get("scheduler") or (args.cluster == "auto" and JOBS & os.environ.keys() and allocation()):
         return
     gpus = gpus and args.module in ("pairs", "genome", "genomes", "search")
     if gpus and not wanted["cpu_workers"]:

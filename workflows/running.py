@@ -1,8 +1,6 @@
 """Do a run for a command: its place on disk, how far it is, what is written of it, and the last line."""
 
 import argparse
-import logging
-import os
 import sys
 import tempfile
 import time
@@ -33,15 +31,9 @@ COMPILED_SECONDS = 1.0
 
 
 def resources_of(args: argparse.Namespace) -> Resources:
-    """Read what the options say of who works; those that a command does not have are left to chance. Warns of nodes that nobody uses."""
+    """Read what the options say of who works; those that a command does not have are left to chance."""
     device, gpus = getattr(args, "device", "auto"), getattr(args, "gpus", None)
     beside = {name: value for name in ("cpu_workers", "scratch") if (value := getattr(args, name, None))}
-    chosen = args.cluster != "auto" or args.scheduler or args.workers is not None or vars(args).get("shard")
-    if not chosen and {"PBS_JOBID", "LSB_JOBID"} & os.environ.keys():
-        from tidalign.workflows.nodes import unused  # by few
-
-        if said := unused():
-            logging.getLogger("tidalign").warning(said)
     return Resources(args.workers, args.scheduler, device, gpus, args.insecure, allocated=args.cluster == "auto", **beside)
 
 

@@ -9,7 +9,7 @@ from tidalign.cluster.slurm.job import own
 from tidalign.cluster.slurm.job import requeue as put_back
 from tidalign.workflows.progress import line, say
 
-TIME_IS_OVER = (signal.SIGUSR1, signal.SIGALRM)
+TIME_IS_OVER = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM)
 """Signals after which a job is started again where that is asked for; SIGTERM means that it was cancelled."""
 
 

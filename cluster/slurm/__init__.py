@@ -1,1 +1,1 @@
-"""Run on Slurm: the nodes of an allocation as workers, commands as jobs, and the profile of a site."""
+"""Run commands as jobs of Slurm's, by the profile of a site."""

@@ -83,7 +83,7 @@ def hosts(count: int) -> dict[str, Any]:
             time.sleep(3)  # it has loaded Dask and waits
             began = time.monotonic()
             for number, name in enumerate(made.names):
-                words = ("-P", "-m", "tidalign.cluster.slurm.node", f"{folder}/dask")
+                words = ("-P", "-m", "tidalign.cluster.allocation.node", f"{folder}/dask")
                 made.run(name, sys.executable, *words, log=f"{name}.log", pipe=True, SLURM_NODEID=str(number))
             seen.wait()
             return {"hosts": count, "seconds until all are ready": round(time.monotonic() - began, 2)}

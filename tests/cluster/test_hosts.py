@@ -153,15 +153,16 @@ with Client(sys.argv[1], timeout=60) as client:
 
 
 @pytest.mark.slow
-def test_workers_of_an_allocation_are_back_when_the_network_is(tmp_path: Path) -> None:
-    """They and their nannies end once they are cut off for long; what srun started on the node starts them again."""
+@pytest.mark.parametrize("patience", [None, 30])
+def test_workers_of_an_allocation_are_back_when_the_network_is(patience: int | None, tmp_path: Path) -> None:
+    """They and their nannies end once they are cut off for long; what was started on the node starts them again. It ends with its input, or its scheduler."""
     hosts = Hosts(tmp_path)
     hosts.environment |= {"DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "12s", "SLURM_NODEID": "1", "SLURM_JOB_CPUS_PER_NODE": "1(x2)"}
     try:
-        hosts.scheduler()
-        said = {"address": hosts.scheduler_address, "modules": [], "gpus": False, "each": None}
+        scheduler = hosts.scheduler()
+        said = {"address": hosts.scheduler_address, "modules": [], "gpus": False, "each": None, "patience": patience}
         (tmp_path / "dask" / "scheduler.json").write_text(json.dumps(said))
-        words = ("-P", "-m", "tidalign.cluster.slurm.node", str(tmp_path / "dask"))
+        words = ("-P", "-m", "tidalign.cluster.allocation.node", str(tmp_path / "dask"))
         node = hosts.run("host1", sys.executable, *words, log="node.log", pipe=True)
         assert hosts.run("host0", sys.executable, "-c", WORKERS, hosts.scheduler_address, "1-0", log="seen.log").wait() == 0
         hosts.cut("host1")
@@ -169,7 +170,10 @@ def test_workers_of_an_allocation_are_back_when_the_network_is(tmp_path: Path) -
         hosts.join("host1")
         assert hosts.run("host0", sys.executable, "-c", WORKERS, hosts.scheduler_address, "1-0", log="seen.log").wait() == 0
         assert node.stdin is not None
-        node.stdin.close()
+        with node.stdin:
+            if patience:
+                scheduler.kill()
+                assert node.wait() == 0
         assert node.wait() == 0
     finally:
         hosts.close()

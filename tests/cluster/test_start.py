@@ -228,14 +228,14 @@ def test_a_scheduler_that_dies_while_we_connect(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes in /proc")
 def test_signals_to_all_processes_leave_the_tracker_alone() -> None:
-    """Slurm sends SIGUSR1 to every process of a step; a tracker that is gone makes a traceback of each thing that it knew."""
+    """Slurm sends SIGUSR1 to every process of a step, LSF SIGUSR2 to all of a job; a tracker that is gone makes a traceback of each thing that it knew."""
     program = (
         "from multiprocessing.resource_tracker import _resource_tracker as tracker; from tidalign.cluster import forks; forks.track(); print(tracker._pid)"
     )
     program += "; print(next(line for line in open(f'/proc/{tracker._pid}/status') if line.startswith('SigBlk')))"
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60).stdout.split()
     blocked = int(said[-1], 16)
-    assert all(blocked >> (number - 1) & 1 for number in (signal.SIGUSR1, signal.SIGHUP))
+    assert all(blocked >> (number - 1) & 1 for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP))
 
 
 def test_dask_closes_nothing_at_exit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -222,7 +222,7 @@ progress.SILENT_SECONDS = 1e6  # however long it takes on a busy machine
 
 def signalled(function):
     def call(*arguments, **options):
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2):
             os.kill(os.getpid(), number)
         return function(*arguments, **options)
     return call

@@ -52,7 +52,7 @@ DEFAULTS: dict[str, Any] = {"cluster": "auto", **dict.fromkeys(("requeue", "foll
 def add(top: argparse.ArgumentParser) -> None:
     """Add the options before the command."""
     group = top.add_argument_group("before the command: on which machines it is done, and for how long")
-    what = "auto (default): this machine, or all nodes of the Slurm allocation that it is in; none: this machine alone; slurm: submit the command as a job"
+    what = "auto (default): this machine, or all nodes of the job (Slurm, PBS, LSF) that it is in; none: this machine alone; slurm: submit the command as a job"
     group.add_argument("--cluster", choices=CLUSTERS, default="auto", help=what)
     for name, (metavar, read, help) in _SLURM.items():
         group.add_argument(f"--{name}", metavar=metavar, type=typed(read), help=f"with --cluster slurm: {help}")

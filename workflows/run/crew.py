@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from tidalign.cluster.address import address_of
+from tidalign.cluster.allocation.systems import Allocation
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.gpus import TASKS_OF_A_GPU
-from tidalign.cluster.slurm.allocation import Allocation
 from tidalign.cluster.stop import Stop, on_signals
 from tidalign.cluster.task import KINDS, Outcomes, Queue, Task, TaskKind, Threads, run_here
 from tidalign.pipeline.errors import CannotWrite, Damaged, InputError, MissingInput

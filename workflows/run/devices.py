@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
+from tidalign.cluster.allocation.systems import JOBS, Allocation, allocation
 from tidalign.cluster.errors import Hangs, NoWorkers
 from tidalign.cluster.gpus import installed, shareable, usable
-from tidalign.cluster.slurm.allocation import Allocation, allocation
 from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 from tidalign.pipeline.device import CPU, DEVICES, GPU, Device
@@ -39,7 +39,7 @@ class Resources:
     insecure: a scheduler of another machine may be talked to in the clear.
     cpu_workers: processes that align on cores beside the GPUs, with a scheduler and in an allocation on each node.
     scratch: folder of each node in which it keeps copies of what tasks read, or `auto`; None: none are kept (pipeline/store/staging.py).
-    allocated: inside a Slurm allocation of several nodes all of them are used, where nothing above says otherwise (`placed`).
+    allocated: inside an allocation of several nodes (Slurm, PBS, LSF) all of them are used, where nothing above says otherwise (`placed`).
     """
 
     workers: int | None = None
@@ -100,8 +100,8 @@ class Gpus:
 
 
 def placed(resources: Resources) -> Resources:
-    """Take the workers of the Slurm allocation that this process has, if it has one of several nodes and nobody said who is to work."""
-    found = allocation() if resources.allocated and "SLURM_JOB_ID" in os.environ else None
+    """Take the workers of the allocation that this process has, if it has one of several nodes and nobody said who is to work."""
+    found = allocation() if resources.allocated and JOBS & os.environ.keys() else None
     if found is None or resources.scheduler or resources.workers is not None:
         return resources
     if resources.device == "auto":
@@ -127,7 +127,7 @@ def choose(resources: Resources, *, hires: bool = True) -> Gpus:
     if resources.cpu_workers and device == CPU.name:
         raise ValueError("cpu_workers counts processes beside GPUs: leave it out with device='cpu'")
     if isinstance(scheduler, Allocation):
-        of = f"{f'(--gpus {gpus} each) ' if gpus else ''}of the {scheduler.nodes} nodes of Slurm's job {scheduler.job}"
+        of = f"{f'(--gpus {gpus} each) ' if gpus else ''}of the {scheduler.nodes} nodes of {scheduler.system}'s job {scheduler.job}"
         return Gpus({}, f"the GPUs {of}", GPU, resources.cpu_workers) if scheduler.gpus else Gpus({}, f"the processors {of}")
     if device == CPU.name:
         return Gpus({}, ASKED_CPU)

@@ -24,7 +24,7 @@ REQUEST_HEAD = struct.Struct("<QII")
 """Begins a request: bytes that follow, how many of its words are the command's (the rest are the environment), umask. Fields end in a zero byte. With it come
 four files: working folder, standard output, errors and input."""
 
-STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP)
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP)
 """Signals that are handed on."""
 
 REPLY = struct.Struct("<i")

@@ -164,7 +164,7 @@ def _alone(kept: set[int]) -> None:
     """Make this process, just forked, one of its own: no terminal sends it signals, and of the server's files it has those alone."""
     os.setsid()
     signal.set_wakeup_fd(-1)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2):
         signal.signal(number, signal.SIG_DFL if number == signal.SIGTERM else signal.SIG_IGN)
     for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 numbers, not paths
         if int(name) not in kept:

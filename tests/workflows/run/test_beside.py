@@ -13,8 +13,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "cluster"))
 from external import External
 from genome_gpu_cases import answer, drive_apart, journal
 
-from tidalign.cluster.slurm import node
-from tidalign.cluster.slurm.allocation import Allocation
+from tidalign.cluster.allocation import node
+from tidalign.cluster.allocation.systems import Allocation
 from tidalign.pipeline.device import CPU, GPU
 from tidalign.pipeline.store import rundir
 from tidalign.workflows.cli import main
@@ -99,10 +99,10 @@ def test_where_there_is_no_gpu_beside_which_to_work(sides: Any, tmp_path: Path, 
 
 
 def test_an_allocation_has_them_on_each_node(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(devices, "allocation", lambda: Allocation("7", 4))
+    monkeypatch.setattr(devices, "allocation", lambda: Allocation("Slurm", "7", 4))
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     placed = devices.placed(Resources(device="gpu", gpus=2, cpu_workers=3))
-    assert placed.scheduler == Allocation("7", 4, gpus=True, each=2, cores=3)
+    assert placed.scheduler == Allocation("Slurm", "7", 4, gpus=True, each=2, cores=3)
     assert devices.choose(placed).cores == 3
     monkeypatch.setattr(node, "usable", lambda each: dict.fromkeys("01"[:each], "H200"))
     assert node.environments({"gpus": True, "each": 2, "cores": 2}) == [{"CUDA_VISIBLE_DEVICES": name} for name in ("0", "1", "", "")]

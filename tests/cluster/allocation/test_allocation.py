@@ -1,4 +1,4 @@
-"""Which allocations of Slurm's are used, by how many workers a node, and what is kept of their certificates."""
+"""Who uses the nodes of an allocation, how lost ones are told of, and what is kept of certificates; how many workers a node of Slurm's has."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -7,11 +7,13 @@ from typing import Any, cast
 import pytest
 
 from tidalign.cluster.address import address_of
+from tidalign.cluster.allocation import nodes as allocations
+from tidalign.cluster.allocation import systems
+from tidalign.cluster.allocation.node import processors
+from tidalign.cluster.allocation.nodes import Nodes, Starter, address_of_node, started
+from tidalign.cluster.allocation.systems import Allocation, allocation
 from tidalign.cluster.errors import ClusterLost, NoWorkers
 from tidalign.cluster.private import credentials, keep
-from tidalign.cluster.slurm import allocation as allocations
-from tidalign.cluster.slurm.allocation import Allocation, Nodes, address_of_node, allocation, started
-from tidalign.cluster.slurm.node import processors
 from tidalign.cluster.task import cores
 from tidalign.workflows.run import devices
 from tidalign.workflows.run.devices import Resources, choose, placed
@@ -31,22 +33,22 @@ JOB = {"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "4"}
     ],
 )
 def test_an_allocation_of_several_nodes_is_used(environment: dict[str, str], nodes: int | None) -> None:
-    assert allocation(environment) == (None if nodes is None else Allocation("7", nodes))
+    assert allocation(environment) == (None if nodes is None else Allocation("Slurm", "7", nodes))
 
 
 @pytest.mark.parametrize(
     ("said", "node", "count"), [("72(x2),36", "1", 72), ("72(x2),36", "2", 36), ("3", "0", 3), ("", "0", None), ("3", "5", None), ("1(x3),2", "3", 2)]
 )
 def test_a_node_has_as_many_workers_as_the_job_has_processors_there(said: str, node: str, count: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tidalign.cluster.slurm.node.cores", lambda: 1000)
-    assert processors({"SLURM_JOB_CPUS_PER_NODE": said, "SLURM_NODEID": node}) == (count or 1000)
-    monkeypatch.setattr("tidalign.cluster.slurm.node.cores", cores)
-    assert processors({"SLURM_JOB_CPUS_PER_NODE": "1000000"}) == cores()
+    monkeypatch.setattr("tidalign.cluster.allocation.node.cores", lambda: 1000)
+    assert processors(0, {"SLURM_JOB_CPUS_PER_NODE": said, "SLURM_NODEID": node}) == (count or 1000)
+    monkeypatch.setattr("tidalign.cluster.allocation.node.cores", cores)
+    assert processors(0, {"SLURM_JOB_CPUS_PER_NODE": "1000000"}) == cores()
 
 
 def test_whoever_says_who_works_is_heeded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLURM_JOB_ID", "7")
-    monkeypatch.setattr(devices, "allocation", lambda: Allocation("7", 4))
+    monkeypatch.setattr(devices, "allocation", lambda: Allocation("Slurm", "7", 4))
 
     def no_gpu(count: int | None = None) -> dict[str, str]:
         raise NoWorkers("no usable GPU")
@@ -54,7 +56,7 @@ def test_whoever_says_who_works_is_heeded(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(devices, "usable", no_gpu)
     for resources in (Resources(workers=2), Resources(scheduler="tcp://127.0.0.1:1"), Resources(allocated=False)):
         assert placed(resources) == resources
-    assert placed(Resources()).scheduler == Allocation("7", 4)
+    assert placed(Resources()).scheduler == Allocation("Slurm", "7", 4)
     assert not choose(placed(Resources())).device.takes_gpu
     assert choose(placed(Resources(device="gpu"))).why == "the GPUs of the 4 nodes of Slurm's job 7"
     monkeypatch.setattr(devices, "usable", lambda count=None: {"0": "a GPU"})
@@ -80,9 +82,10 @@ def test_nodes_that_are_lost_are_told_of(tmp_path: Path, monkeypatch: pytest.Mon
     workers = {name: SimpleNamespace(name=name) for name in names}
     cluster = SimpleNamespace(scheduler=SimpleNamespace(workers=workers), scheduler_address="tls://127.0.0.1:1")
     srun, now = SimpleNamespace(status=None, poll=lambda: srun.status), [0.0]
-    (tmp_path / "log").write_text("srun: error: gpu-2: task 1: Killed\n\n")
+    (tmp_path / "srun.log").write_text("srun: error: gpu-2: task 1: Killed\n\n")
+    starter = Starter("srun", tmp_path, [cast("Any", srun)])
     monkeypatch.setattr(allocations.time, "monotonic", lambda: now[0])
-    nodes = Nodes(Allocation("7", 2), cluster, cast("Any", srun), tmp_path / "log")
+    nodes = Nodes(Allocation("Slurm", "7", 2), cluster, starter)
     del workers["gpu-1-0"]
     for _ in range(3):
         nodes.look()
@@ -103,7 +106,7 @@ def test_nodes_that_are_lost_are_told_of(tmp_path: Path, monkeypatch: pytest.Mon
     now[0] += allocations.JOIN_SECONDS
     nodes.look()
     assert caplog.messages[3:] == []
-    late = Nodes(Allocation("7", 4), cluster, cast("Any", srun), tmp_path / "log")
+    late = Nodes(Allocation("Slurm", "7", 4), cluster, starter)
     workers["gpu-1-0"] = away
     now[0] += allocations.JOIN_SECONDS + 1
     late.look()
@@ -117,17 +120,20 @@ def test_nodes_that_are_lost_are_told_of(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_without_srun_one_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(allocations.shutil, "which", lambda name: None)
-    with pytest.raises(NoWorkers, match=r"job 7 has 2 nodes, and srun is not found; .* --cluster none"), started(Allocation("7", 2), str(tmp_path), []):
+    monkeypatch.setattr(systems.shutil, "which", lambda name: None)
+    with (
+        pytest.raises(NoWorkers, match=r"job 7 has 2 nodes, and srun is not found; .* --cluster none"),
+        started(Allocation("Slurm", "7", 2), str(tmp_path), []),
+    ):
         pass
 
 
 def test_a_folder_without_room_for_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(allocations.shutil, "which", lambda name: name)
+    monkeypatch.setattr(systems.shutil, "which", lambda name: name)
     none = tmp_path / "none"
     with (
         pytest.raises(NoWorkers, match=f"{none}: no folder for the keys of workers can be made there.* --cluster none"),
-        started(Allocation("7", 2), str(none), []),
+        started(Allocation("Slurm", "7", 2), str(none), []),
     ):
         pass
 
