@@ -43,12 +43,8 @@ class OnHost:
         names = ", ".join(re.findall(r"(\w+)(?:,|$)", declared))
         values = "\n".join(f"#define {macro} {value}" for macro, value in macros.items())
         run = f'extern "C" void run(unsigned grid, unsigned block, size_t bytes, {declared}) {{ run_grid(grid, block, bytes, [=]() {{ {entry}({names}); }}); }}'
-        number = len(list(folder.iterdir()))
-        (folder / f"{number}.cpp").write_text(f'#include "{HEADER}"\n{values}\n{text}\n{run}\n')
-        command = [str(COMPILER), "-std=c++17", "-O1", "-w", "-fPIC", "-shared", "-o", str(folder / f"{number}.so"), str(folder / f"{number}.cpp")]
-        subprocess.run(command, check=True)
         self.name, self.signature = entry, signatures(compiler.source(name))[entry]
-        self._run = ctypes.CDLL(str(folder / f"{number}.so")).run
+        self._run = _compiled(folder, f'#include "{HEADER.name}"\n{values}\n{text}\n{run}\n')
 
     def __call__(self, blocks: int, threads: int, arguments: tuple[Any, ...], shared_bytes: int) -> None:
         values: list[Any] = [ctypes.c_uint(blocks), ctypes.c_uint(threads), ctypes.c_size_t(shared_bytes)]
@@ -60,6 +56,31 @@ class OnHost:
                 kind = parameter.declared.removesuffix(parameter.name).replace("const", "").strip()
                 values.append(_KINDS[kind](int(argument)))
         self._run(*values)
+
+
+_RUNS: dict[str, Any] = {}
+"""What was compiled in this process, by its text."""
+
+_HEADERS: list[Path] = []
+"""The folder of this process in which HEADER is compiled."""
+
+
+def _compiled(folder: Path, text: str) -> Any:
+    """Compile a kernel for the host, or find it compiled: the function that runs a grid of it."""
+    if not _HEADERS:  # more than half of what each kernel takes
+        _HEADERS.append(folder / "headers")
+        _HEADERS[0].mkdir()
+        _compile("-x", "c++-header", HEADER, "-o", _HEADERS[0] / f"{HEADER.name}.gch")
+    if text not in _RUNS:
+        source = folder / f"{len(list(folder.iterdir()))}.cpp"
+        source.write_text(text)
+        _compile("-shared", "-I", _HEADERS[0], "-I", HEADER.parent, source, "-o", source.with_suffix(".so"))
+        _RUNS[text] = ctypes.CDLL(str(source.with_suffix(".so"))).run
+    return _RUNS[text]
+
+
+def _compile(*words: str | Path) -> None:
+    subprocess.run([str(COMPILER), "-std=c++17", "-Og", "-w", "-fPIC", *map(str, words)], check=True)
 
 
 PLACES = [
