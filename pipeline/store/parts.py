@@ -7,15 +7,12 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow.compute as pc
 
-from tidalign.pipeline.device import cores
 from tidalign.pipeline.errors import Damaged
-from tidalign.pipeline.in_turn import WRITERS, Task, in_turn
 from tidalign.pipeline.store.files import open_table, write_tables
 
 Range = tuple[int, int]
@@ -176,12 +173,8 @@ def scan(folder: str, run: str, pattern: str = "*.parquet", known: dict[str, Par
     known = {} if known is None else known
     broken: list[str] = []
     by_chunk: dict[str, dict[tuple[int, int], PartFile]] = {}
-    paths = [str(file) for file in sorted(Path(folder).glob(pattern)) if _NAME.match(file.name)]
-    fresh = [path for path in paths if path not in known]
-    threads = max(1, min(cores(), WRITERS, len(fresh) // 4))  # every byte of them is looked at
-    read = dict(zip(fresh, in_turn((Task(partial(read_part, path, run)) for path in fresh), threads), strict=True))
-    for path in paths:
-        part = known.get(path) or read[path]
+    for path in (str(file) for file in sorted(Path(folder).glob(pattern)) if _NAME.match(file.name)):
+        part = known.get(path) or read_part(path, run)
         if part is None:
             broken.append(path)
             continue
