@@ -59,15 +59,15 @@ class OnHost:
 
 
 _RUNS: dict[str, Any] = {}
-"""What was compiled in this process, by its text."""
+"""Keep what was compiled in this process, by its text."""
 
 _HEADERS: list[Path] = []
-"""The folder of this process in which HEADER is compiled."""
+"""Name the folder of this process in which HEADER is compiled, once there is one."""
 
 
 def _compiled(folder: Path, text: str) -> Any:
     """Compile a kernel for the host, or find it compiled: the function that runs a grid of it."""
-    if not _HEADERS:  # more than half of what each kernel takes
+    if not _HEADERS:  # a third of what each kernel takes
         _HEADERS.append(folder / "headers")
         _HEADERS[0].mkdir()
         _compile("-x", "c++-header", HEADER, "-o", _HEADERS[0] / f"{HEADER.name}.gch")

@@ -1,4 +1,4 @@
-"""What the tests of Slurm's jobs have, for those of other systems' jobs."""
+"""Give the tests of other systems' jobs what those of Slurm's have."""
 
 import sys
 from pathlib import Path

@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -13,7 +12,7 @@ import psutil
 import pytest
 from ending import survivors, wait_until
 from stand_ins import NODES, install, objection
-from work import PAIRS, program
+from work import PAIRS, alone, outside, program, write_lengths
 
 pytestmark = pytest.mark.skipif(bool(why := objection()), reason=str(why))
 
@@ -31,21 +30,9 @@ sys.exit(main())
 """
 
 
-def write(folder: Path) -> None:
-    """Write pairs of many lengths, and so many tasks."""
-    chance = random.Random(3)
-    letters = ["".join(chance.choices("ACGT", k=20 * 2**place)) for place in range(9) for _ in range(3)]
-    (folder / "targets.fa").write_text("".join(f">t{number}\n{text}\n" for number, text in enumerate(letters)))
-    (folder / "queries.fa").write_text("".join(f">q{number}\n{text[1:]}A\n" for number, text in enumerate(letters)))
-
-
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """Run outside of any job, and give what that writes."""
-    folder = tmp_path_factory.mktemp("expected")
-    write(folder)
-    program(folder, *PAIRS, "-o", "out.sam")
-    return (folder / "out.sam").read_bytes()
+    return alone(tmp_path_factory.mktemp("expected"), write_lengths)
 
 
 Begin = Callable[..., "psutil.Popen"]
@@ -54,16 +41,14 @@ Begin = Callable[..., "psutil.Popen"]
 @pytest.fixture
 def begin(tmp_path: Path) -> Iterator[Begin]:
     """Give what begins the command in a job whose tasks a program starts; in the end nothing is left of it."""
-    write(tmp_path)
+    write_lengths(tmp_path)
     begun = list[psutil.Popen]()
 
     def run(starter: str, *words: str, slots: int = 1, **environment: str) -> "psutil.Popen":
         (own := tmp_path / "job").mkdir(exist_ok=True)
-        outside = {name: value for name, value in os.environ.items() if not name.startswith("SLURM_")}
+        given = outside() | install(starter, own, slots) | environment
         with (tmp_path / "log").open("w") as log:
-            process = psutil.Popen(
-                [sys.executable, "-P", "-c", IMPATIENT, *words], cwd=tmp_path, env=outside | install(starter, own, slots) | environment, stdout=log, stderr=log
-            )
+            process = psutil.Popen([sys.executable, "-P", "-c", IMPATIENT, *words], cwd=tmp_path, env=given, stdout=log, stderr=log)
         begun.append(process)
         return process
 
@@ -197,7 +182,7 @@ def test_a_signal_to_all_processes_of_a_job_stops_in_good_order(starter: str, nu
 
 def test_a_signal_of_lsf_to_all_processes_of_one_node(tmp_path: Path, expected: bytes) -> None:
     """Workers of this machine leave it to the command."""
-    write(tmp_path)
+    write_lengths(tmp_path)
     words = [sys.executable, "-P", "-m", "tidalign.workflows", *PAIRS, "--workers=2", "-o", "out.sam"]
     process = psutil.Popen(
         words, cwd=tmp_path, env=os.environ | {"TIDALIGN_TEST_SLOW": "1"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True

@@ -32,7 +32,7 @@ def test_jobs_of_several_nodes_are_found(hosts: str) -> None:
 
 
 def test_what_is_one_of_several_processes_takes_no_nodes(hosts: str, tmp_path: Path) -> None:
-    """As pbsdsh, blaunch and mpirun start them; and jobs of one node are used as any machine."""
+    """Try what pbsdsh, blaunch and mpirun start; and jobs of one node, which are used as any machine."""
     (tmp_path / "one").write_text("n1\nn1\n")
     pbs, lsf = {"PBS_JOBID": "7", "PBS_NODEFILE": hosts}, {"LSB_JOBID": "7", "LSB_DJOB_HOSTFILE": hosts}
     for environment in (

@@ -9,18 +9,14 @@ import psutil
 import pytest
 from ending import survivors
 from slurm_site import Site
-from work import PAIRS, program, script, submit, write_pairs
+from work import PAIRS, alone, program, script, submit, write_pairs
 
 from tidalign.cluster.map import DESERTED_SECONDS
 
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """Run without Slurm, and give what that writes."""
-    folder = tmp_path_factory.mktemp("expected")
-    write_pairs(folder)
-    program(folder, *PAIRS, "-o", "out.sam")
-    return (folder / "out.sam").read_bytes()
+    return alone(tmp_path_factory.mktemp("expected"), write_pairs)
 
 
 def test_all_nodes_work_with_no_flag(slurm: Site, tmp_path: Path, expected: bytes) -> None:

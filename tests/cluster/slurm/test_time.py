@@ -1,14 +1,13 @@
 """A job whose time is over is started again and goes on; one that is cancelled stops in good order: in the end the bytes are those of an undisturbed run."""
 
 import json
-import random
 import subprocess
 from pathlib import Path
 
 import pytest
 from ending import wait_until
 from slurm_site import Site
-from work import PAIRS, command, program, script, submit
+from work import PAIRS, alone, command, program, script, submit, write_lengths
 
 SLOW_AT_FIRST = """slurm:
   nodes: 2
@@ -21,19 +20,12 @@ SLOW_AT_FIRST = """slurm:
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """Run without disturbance, and give what that writes."""
-    folder = tmp_path_factory.mktemp("expected")
-    write(folder)
-    program(folder, *PAIRS, "-o", "out.sam")
-    return (folder / "out.sam").read_bytes()
+    return alone(tmp_path_factory.mktemp("expected"), write_lengths)
 
 
 def write(folder: Path, profile: str = "") -> dict[str, str]:
-    """Write pairs of many lengths, and so many tasks; gives the environment of who submits with this profile."""
-    chance = random.Random(2)
-    letters = ["".join(chance.choices("ACGT", k=20 * 2**place)) for place in range(9) for _ in range(3)]
-    (folder / "targets.fa").write_text("".join(f">t{number}\n{text}\n" for number, text in enumerate(letters)))
-    (folder / "queries.fa").write_text("".join(f">q{number}\n{text[1:]}A\n" for number, text in enumerate(letters)))
+    """Write pairs of many lengths; gives the environment of who submits with this profile."""
+    write_lengths(folder)
     if profile:
         (folder / "tidalign").mkdir(mode=0o700)
         (folder / "tidalign" / "cluster.yaml").write_text(profile)

@@ -5,6 +5,7 @@ import random
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from slurm_site import Site
@@ -25,6 +26,26 @@ def write_pairs(folder: Path, count: int = 300, length: int = 300) -> None:
     (folder / "targets.fa").write_text("".join(targets))
 
 
+def write_lengths(folder: Path) -> None:
+    """Write pairs of many lengths, and so many tasks."""
+    chance = random.Random(2)
+    letters = ["".join(chance.choices("ACGT", k=20 * 2**place)) for place in range(9) for _ in range(3)]
+    (folder / "targets.fa").write_text("".join(f">t{number}\n{text}\n" for number, text in enumerate(letters)))
+    (folder / "queries.fa").write_text("".join(f">q{number}\n{text[1:]}A\n" for number, text in enumerate(letters)))
+
+
+def alone(folder: Path, write: Callable[[Path], None]) -> bytes:
+    """Run outside of any job, on what is written to a folder, and give what that writes."""
+    write(folder)
+    program(folder, *PAIRS, "-o", "out.sam")
+    return (folder / "out.sam").read_bytes()
+
+
+def outside() -> dict[str, str]:
+    """Give this process's environment without what Slurm puts there."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("SLURM_")}
+
+
 def command(*words: str) -> list[str]:
     """Give the program with these words, as the one that is tested."""
     return [sys.executable, "-P", "-m", "tidalign.workflows", *words]
@@ -37,8 +58,7 @@ def script(*words: str) -> str:
 
 def program(folder: Path, *words: str, status: int = 0, environment: "dict[str, str] | None" = None) -> "subprocess.CompletedProcess[str]":
     """Run the program in a folder."""
-    outside = {name: value for name, value in os.environ.items() if not name.startswith("SLURM_")}
-    done = subprocess.run(command(*words), cwd=folder, capture_output=True, text=True, env=outside | (environment or {}))
+    done = subprocess.run(command(*words), cwd=folder, capture_output=True, text=True, env=outside() | (environment or {}))
     assert done.returncode == status, (done.returncode, done.stderr)
     return done
 

@@ -1,4 +1,4 @@
-"""Where the runs of pairs end in pair order, without a GPU: sums over one round of the block and several, of counts that are as large as they may be."""
+"""Compare where runs of pairs end in pair order with NumPy's sums, without a GPU: one round of the block and several, the largest counts there may be."""
 
 from pathlib import Path
 

@@ -12,7 +12,7 @@ from tidalign.kernels.letters.sequences import unpack
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.pairs.aligner import wavefront_cells
 from tidalign.pipeline.pairs.pack import flat, pack_pairs, packed, sequences
-from tidalign.pipeline.pairs.partition import length_bin
+from tidalign.pipeline.pairs.partition import by_length, length_bin
 from tidalign.pipeline.schema import CHUNK, PAIRS
 from tidalign.pipeline.text import cuts
 
@@ -80,6 +80,14 @@ def test_bins_are_bit_lengths() -> None:
     assert length_bin(lengths, np.zeros_like(lengths)).tolist() == [int(length).bit_length() for length in lengths]
     assert wavefront_cells(lengths, lengths)[0] == 0
     assert np.all(np.diff(wavefront_cells(lengths, lengths)) > 0)
+
+
+@pytest.mark.parametrize("most", [9, 65_535, 65_536, 1 << 40])
+def test_pairs_are_in_order_of_their_longer_side(most: int) -> None:
+    """Then of the shorter one, then as they came, whichever way numbers of their size are sorted."""
+    queries, targets = np.random.default_rng(most).choice([0, 1, most // 2, most - 1, most], (2, 500))
+    expected = sorted(range(500), key=lambda i: (max(queries[i], targets[i]), min(queries[i], targets[i]), i))
+    assert by_length(queries, targets).tolist() == expected
 
 
 @given(st.lists(st.floats(0, 10), max_size=50), st.floats(0.5, 20), st.integers(1, 9))
