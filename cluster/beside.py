@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
-from tidalign.cluster.settings import PRELOAD
+from tidalign.cluster.settings import OF_GPUS
 
 _OF_GPUS = ("preload", "preload_argv", "data", "plugins")
 """Options of what dask-cuda has its workers load and hold."""
 
 
 def with_own(kind: type[Any], gpus: Sequence[str]) -> type[Any]:
-    """Make a kind of cluster of dask-cuda's whose workers see their own GPU alone, as CUDA takes 0.2 s to begin for each that it sees. Beyond one for each GPU
-    it has those that `gpus` names again, and then cores: one thread each, which see no GPU."""
+    """Make a kind of cluster of dask-cuda's whose workers see their own GPU alone, as CUDA takes 0.2 s to begin for each that it sees, and connect while it
+    does. Beyond one for each GPU it has those that `gpus` names again, and then cores: one thread each, which see no GPU."""
 
     class Own(kind):  # type: ignore[misc]
         def new_worker_spec(self) -> dict[Any, Any]:
@@ -23,7 +23,7 @@ def with_own(kind: type[Any], gpus: Sequence[str]) -> type[Any]:
                 return self._more()
             for gpu, worker in spec.items():
                 worker["options"]["env"]["CUDA_VISIBLE_DEVICES"] = str(gpu)
-                worker["options"]["preload"] = [*worker["options"].get("preload", ()), PRELOAD]
+                worker["options"] |= {"preload": OF_GPUS, "preload_argv": []}  # dask-cuda's own has CUDA begin first
             return spec
 
         def _more(self) -> dict[Any, Any]:

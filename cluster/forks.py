@@ -57,7 +57,7 @@ def _make_folder() -> None:
 
 
 _GPU_MODULES = ("dask_cuda", "cuda.core", "cupy")
-"""What workers with GPUs load besides. Loading it does not begin CUDA, which would make it useless to those that are forked afterwards."""
+"""What workers with GPUs load first. Loading it does not begin CUDA, which would make it useless to those that are forked afterwards."""
 
 
 def track() -> None:
@@ -71,8 +71,8 @@ def track() -> None:
 
 
 def serve(modules: Sequence[str], *, gpus: bool = False) -> None:
-    """Start the fork server and have it load Dask and `modules`, where workers are forked and none is there yet; those modules that are not installed are left
-    out. gpus: what workers with GPUs need, too. Returns at once."""
+    """Start the fork server and have it load Dask, where workers are forked and none is there yet, and `modules`, or gpus: what has to do with these. Workers
+    load the others while CUDA begins. What is not installed is left out. Returns at once."""
     if METHOD != "forkserver":
         return
     # Workers must not die of these while their tasks are let finish; processes inherit the mask
@@ -81,7 +81,8 @@ def serve(modules: Sequence[str], *, gpus: bool = False) -> None:
     _make_folder()
     unmasked = signal.pthread_sigmask(signal.SIG_BLOCK, OF_TERMINALS | OF_JOBS)
     try:
-        multiprocessing.get_context("forkserver").set_forkserver_preload(["distributed", "tidalign.cluster.private", *(_GPU_MODULES if gpus else ()), *modules])
+        loaded = ["distributed", "tidalign.cluster.private", *(_GPU_MODULES if gpus else modules)]
+        multiprocessing.get_context("forkserver").set_forkserver_preload(loaded)
         forkserver.ensure_running()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, unmasked)

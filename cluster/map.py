@@ -6,6 +6,7 @@ which of the tasks assigned to a dead worker was at fault (most had not even beg
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import asdict
@@ -65,14 +66,12 @@ class _Run:
         self.flights: dict[str, Flight] = {}
         self.pace, self.share = Pace(), Share()
         self.backlog = None if workers.local else Backlog(workers.client)
-        self.submitted = 0
+        self.submitted = self.asked = 0
         self.wake = threading.Event()
         self.beside.wake = self.wake.set
-        self.fit: dict[str, int] = {}
-        """Threads of each worker that may have tasks."""
+        self.fit: dict[str, int] = {}  # threads of each worker that may have tasks
         self.full_at = self.alive_at = time.monotonic()
         self.seeking = Seeking(workers.connect) if workers.connect else None
-        self.asked = 0
 
     def loop(self) -> None:
         looked = float("-inf")
@@ -111,10 +110,18 @@ class _Run:
         for place, crew in enumerate(fastest_first(crews)):
             room = self.share.crews[crew][1] - sum(flight.crew == crew for flight in self.flights.values())
             while self.stop.number is None and room > 0 and (tasks := self._next(crew, slower=place > 0)):
-                self._submit(tasks, crew, crews[crew])
+                self._submit(tasks, crew, self._among(crews[crew]))
                 room -= 1
             if not place and self.stop.number is None:
                 self._recall(crew, room)
+
+    def _among(self, workers: list[str]) -> list[str]:
+        """Choose which of some workers may have the next tasks: the one with the most room, where Dask may have them wait. It chooses among those of ours that
+        are all alike, and started again under other names."""
+        if not self.workers.tried:
+            return workers
+        has = Counter(worker for flight in self.flights.values() for worker in flight.among)
+        return [max(workers, key=lambda worker: self.fit[worker] - has[worker])]
 
     def _next(self, crew: Crew, *, slower: bool) -> list[Task]:
         """Take from the queue the task that goes next to some workers, and those that go with it. slower: the fastest take the longest, these what `Share`
@@ -185,6 +192,7 @@ class _Run:
     def _lost(self, key: str, killed: bool, why: str, worker: str = "") -> None:
         """Report where a task was lost, after which time and why, and retry or give up as the caller answers."""
         flight = self.flights.pop(key)
+        self.fit.pop(worker, None)  # until it is there again
         place = asdict(self.workers.places[worker]) if worker in self.workers.places else {"worker": worker}
         self.outcomes.note(
             "lost",

@@ -18,6 +18,7 @@ import tidalign
 from tidalign.cluster.backlog import Backlog
 from tidalign.cluster.errors import ClusterLost, NoWorkers
 from tidalign.cluster.given import KnownAddress
+from tidalign.cluster.gpus import TASKS_OF_A_GPU
 
 CONNECT_TIMEOUT = 30.0
 """Seconds to reach a scheduler, at the start or again after it went away, and for its first worker to appear."""
@@ -177,8 +178,10 @@ def unfit(client: Any, workers: Collection[str]) -> dict[str, str | None]:
             return None
         return package_digest()
 
-    def has_nanny(dask_worker: Any) -> bool:
-        return dask_worker.nanny is not None
+    def seen(dask_worker: Any) -> tuple[bool, bool]:
+        import os
+
+        return dask_worker.nanny is not None, bool(os.environ.get("CUDA_VISIBLE_DEVICES"))
 
     wanted = package_digest()
 
@@ -193,14 +196,15 @@ def unfit(client: Any, workers: Collection[str]) -> dict[str, str | None]:
         raise NoWorkers(f"the scheduler {trouble}")
     said = {worker: differs(versions["workers"][worker]) for worker in workers if worker in versions["workers"] and worker in threads}
     same = [worker for worker, trouble in said.items() if not trouble]
-    digests, nannies = (client.run(function, workers=same, on_error="return") if same else {} for function in (digest, has_nanny))
+    digests, looks = (client.run(function, workers=same, on_error="return") if same else {} for function in (digest, seen))
     for worker in same:
-        if threads[worker] != 1:
-            said[worker] = f"runs {threads[worker]} tasks at a time; start workers with `--nthreads 1` and one process for each core"
+        nanny, gpu = looks[worker] if isinstance(looks[worker], tuple) else (True, False)
+        if threads[worker] > (TASKS_OF_A_GPU if gpu else 1):
+            said[worker] = f"runs {threads[worker]} tasks at a time; start workers with `--nthreads 1` and one process for each core, or each GPU"
         elif isinstance(digests[worker], OSError):
             del said[worker]
         elif trouble := other(digests[worker]):
             said[worker] = trouble
-        elif nannies[worker] is False:
+        elif not nanny:
             said[worker] = "has no nanny to start it again when it dies; start it without `--no-nanny`"
     return said

@@ -34,6 +34,8 @@ from tidalign.cluster.settings import settings
 from tidalign.cluster.task import cores
 
 START_ATTEMPTS = 3
+_METRIC = "tidalign"  # of a worker, what it told last
+_CLOSING = "closing"  # name of threads that whoever starts workers, and the end of the process, wait for
 
 Trial = Callable[[Collection[str]], dict[str, str | None]]
 """Says of each of some workers what keeps it from the work, or None; nothing of those that have left."""
@@ -56,6 +58,7 @@ class Workers:
     trials: of workers that join; said: what they came to, by worker. places: where each worker is, or was.
     crews: what `crew` is to say of workers, where they are not all of one kind.
     tried: whether workers that join, or start again, are tried before they get a task: those of somebody else, and those with GPUs, which may fail for good.
+    over: whether all is done, and nobody waits for the end of those on this machine.
     """
 
     client: Any
@@ -64,6 +67,7 @@ class Workers:
     connect: Callable[[], Any] | None = None
     look: Callable[[], object] | None = None
     tried: bool = True
+    over: bool = False
     trials: list[Trial] = field(default_factory=list)
     said: dict[str, str | None] = field(default_factory=dict)
     places: dict[str, WorkerPlace] = field(default_factory=dict)
@@ -106,18 +110,15 @@ class Workers:
 
     def live(self) -> dict[str, int]:
         """Ask the scheduler for the threads of each worker by address; OSError where it does not answer."""
-        threads: dict[str, int] = self.client.nthreads()
-        return threads
+        return cast("dict[str, int]", self.client.nthreads())
 
     def everywhere(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
         """Call `function` on each worker; gives what it returns there, or the exception it raised."""
-        results: dict[str, Any] = self.client.run(function, *arguments, on_error="return")
-        return results
+        return cast("dict[str, Any]", self.client.run(function, *arguments, on_error="return"))
 
     def on(self, workers: Collection[str], function: Callable[..., Any]) -> dict[str, Any]:
         """Call a function on some workers, as `everywhere` does on all."""
-        results: dict[str, Any] = self.client.run(function, workers=list(workers), on_error="return")
-        return results
+        return cast("dict[str, Any]", self.client.run(function, workers=list(workers), on_error="return"))
 
     def answers(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
         """Call a function on each worker, as `everywhere` does. ClusterLost where the scheduler does not answer."""
@@ -136,12 +137,9 @@ class Workers:
 
     def measured(self) -> dict[str, tuple[str, float]]:
         """Give, by worker that measures something, its place and what it told last."""
-        found = {}
-        for worker, said in self.client.scheduler_info()["workers"].items():
-            if isinstance(value := said["metrics"].get(_METRIC), float) and worker in self.places:
-                place = self.places[worker]
-                found[worker] = f"{place.host}:{place.gpu or 0}", value
-        return found
+        said = {worker: each["metrics"].get(_METRIC) for worker, each in self.client.scheduler_info()["workers"].items() if worker in self.places}
+        at = {worker: f"{self.places[worker].host}:{self.places[worker].gpu or 0}" for worker in said}
+        return {worker: (at[worker], value) for worker, value in said.items() if isinstance(value, float)}
 
     def cpu_seconds(self, worker: str) -> float | None:
         """Ask how much CPU time the process of the worker at that address has used, as its nanny says; None where nobody says."""
@@ -158,9 +156,6 @@ class Workers:
     def prepare(self) -> None:
         """Tell the scheduler what its configuration may not say: a task whose worker dies comes back to us at once."""
         self.client.run_on_scheduler(_allow_no_failures)
-
-
-_METRIC = "tidalign"
 
 
 def _measure(function: Callable[[], float], dask_worker: Any) -> None:
@@ -220,15 +215,21 @@ def start(
 
 @contextmanager
 def _here(count: int, gpus: Sequence[str], modules: Sequence[str]) -> Iterator[Workers]:
-    scratches = tempfile.TemporaryDirectory(prefix="tidalign-", ignore_cleanup_errors=True)
-    with scratches as scratch, dask.config.set({"temporary-directory": scratch}):
-        local = _local(count, gpus, modules, scratch)
-        client = None
-        try:
+    for thread in threading.enumerate():
+        if thread.name == _CLOSING:
+            thread.join()
+    client, local, workers = None, None, cast("Workers | None", None)
+    scratch = tempfile.TemporaryDirectory(prefix="tidalign-", ignore_cleanup_errors=True)
+    try:
+        with dask.config.set({"temporary-directory": scratch.name}):
+            local = _local(count, gpus, modules, scratch.name)
             client = cast("Any", Client)(local, timeout=CONNECT_TIMEOUT, set_as_default=False)
-            yield Workers(client, local, count, tried=bool(gpus))
-        finally:
-            _close(client, local)
+            yield (workers := Workers(client, local, count, tried=bool(gpus)))
+    finally:
+        closing = threading.Thread(target=_close, args=(client, local, scratch), name=_CLOSING)
+        closing.start()
+        if not (workers and workers.over):
+            closing.join()
 
 
 def _local(count: int, gpus: Sequence[str], modules: Sequence[str], scratch: str) -> Any:
@@ -276,17 +277,15 @@ def _kind(gpus: Sequence[str]) -> tuple[Any, dict[str, Any]]:
     return LocalCUDACluster, {"CUDA_VISIBLE_DEVICES": ",".join(dict.fromkeys(gpus)), "device_memory_limit": 0}
 
 
-def _close(client: Any, local: Any) -> None:
-    """Close within `CLOSE_TIMEOUT`: Dask can wait for ever for a worker that is just starting."""
-    # Kept now: a nanny that closes forgets its process.
-    nannies = list(local.workers.values())
+def _close(client: Any, local: Any, scratch: "tempfile.TemporaryDirectory[str]") -> None:
+    """Close within `CLOSE_TIMEOUT`, as Dask can wait for ever for a worker that is just starting."""
+    nannies = list(local.workers.values()) if local else []  # kept now: a nanny that closes forgets its process
     processes = [nanny.process.process for nanny in nannies if getattr(nanny, "process", None)]
 
     def close() -> None:
         with suppress(Exception):
-            if client is not None:
-                client.close(timeout=CLOSE_TIMEOUT / 2)
-            local.close(timeout=CLOSE_TIMEOUT / 2)
+            for each in filter(None, (client, local)):
+                each.close(timeout=CLOSE_TIMEOUT / 2)
 
     closing = threading.Thread(target=close, daemon=True)
     closing.start()
@@ -298,3 +297,4 @@ def _close(client: Any, local: Any) -> None:
         for process in processes:
             with suppress(OSError, TypeError):
                 os.kill(process.pid, signal.SIGKILL)
+    scratch.cleanup()

@@ -22,9 +22,9 @@ from distributed.utils import get_ip, silence_logging_cmgr
 
 from tidalign.cluster import forks
 from tidalign.cluster.errors import NoWorkers
-from tidalign.cluster.gpus import usable
+from tidalign.cluster.gpus import TASKS_OF_A_GPU, usable
 from tidalign.cluster.private import MuteNanny, kept
-from tidalign.cluster.settings import settings
+from tidalign.cluster.settings import OF_GPUS, settings
 from tidalign.cluster.task import cores
 
 CLOSE_SECONDS = 4.0
@@ -102,6 +102,8 @@ async def _work(address: str, node: str, names: list[dict[str, str]], scratch: s
     async def keep(place: int, own: dict[str, str]) -> None:
         """Keep a worker running: start another one whenever it and its nanny have ended, as they do where the network is cut for long."""
         options = {"host": here, "nthreads": 1, "name": f"{node}-{place}", "local_directory": scratch, "env": own, "death_timeout": "60s"}
+        if own.get("CUDA_VISIBLE_DEVICES"):
+            options |= {"nthreads": TASKS_OF_A_GPU, "preload": OF_GPUS}
         while True:
             nannies[place] = nanny = cast("Any", MuteNanny)(address, **options)
             with suppress(Exception):  # the scheduler does not answer, or still has who was cut off

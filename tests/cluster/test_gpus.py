@@ -14,7 +14,7 @@ from tidalign.cluster import gpus
 from tidalign.cluster.beside import with_own
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import usable
-from tidalign.cluster.settings import PRELOAD, settings
+from tidalign.cluster.settings import OF_GPUS, PRELOAD, settings
 
 
 class DriverError(Exception):
@@ -265,5 +265,5 @@ def test_workers_see_their_own_gpu_alone(devices: list[int | str], names: list[s
         cluster.worker_spec |= cluster.new_worker_spec()
     options = [worker["options"] for worker in cluster.worker_spec.values()]
     assert [each["env"] for each in options] == [{"CUDA_VISIBLE_DEVICES": name} for name in [*names, *names, ""]]
-    assert [each.get("preload") for each in options] == [["dask_cuda.initialize", PRELOAD]] * 4 + [None], "Dask's settings say it of the last"
+    assert [each.get("preload") for each in options] == [OF_GPUS] * 4 + [None], "Dask's settings say it of the last"
     assert settings()["distributed.worker.preload"] == [PRELOAD] and [each["nthreads"] for each in options] == [2, 2, 2, 2, 1]

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
@@ -26,7 +27,7 @@ from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.map import run_on
 from tidalign.cluster.start import Workers, start
 from tidalign.cluster.stop import Stop
-from tidalign.cluster.task import Task, Threads
+from tidalign.cluster.task import Queue, Task, Threads
 
 
 class Recorded:
@@ -82,6 +83,41 @@ def test_a_task_whose_worker_dies_comes_back(two: Workers, tmp_path: Path) -> No
     assert seen.results == {f"t{i}": i * i for i in range(20)} | {"killer": 5}
     assert seen.deaths["killer"] == 1
     assert set(seen.times.values()) == {1}
+
+
+def test_a_worker_with_room_gets_the_next_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two that have two tasks at a time none has three while the other has one; one that is slow gets fewer."""
+    given: dict[Any, str] = {}
+
+    class Future:
+        status = "pending"
+
+        def add_done_callback(self, _: Any) -> None:
+            pass
+
+        def result(self, timeout: float) -> None:
+            pass
+
+    def submit(*_: Any, workers: list[str], **__: Any) -> Future:
+        (worker,), future = workers, Future()
+        given[future] = worker
+        return future
+
+    monkeypatch.setattr(mapping.Pace, "room", lambda *_: 1)
+    client: Any = SimpleNamespace(status="running", submit=submit, processing=dict)
+    queue = Queue([Task(f"t{i}", square, (i,)) for i in range(20)])
+    with Threads(dict) as threads:
+        run = mapping._Run(Workers(client, object(), 2), Recorded(), Stop(), queue, threads, ("work",))
+        run.fit = {"a": 2, "b": 2}
+        run._feed()
+        assert Counter(given.values()) == {"a": 2, "b": 2}
+        for _ in range(4):
+            next(future for future, worker in given.items() if worker == "b" and future.status == "pending").status = "finished"
+            run._collect()
+            run._feed()
+            assert Counter(worker for future, worker in given.items() if future.status == "pending") == {"a": 2, "b": 2}
+    assert Counter(given.values()) == {"a": 2, "b": 6}
+    assert len(queue) == 12
 
 
 @pytest.mark.parametrize("kinds", [("work",), ("work", "read")])

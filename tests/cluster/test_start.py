@@ -126,6 +126,26 @@ def test_closing_takes_a_bounded_time(monkeypatch: pytest.MonkeyPatch) -> None:
     really_close(timeout=600)
 
 
+def test_who_is_done_does_not_wait_for_the_end_of_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next ones do: a GPU may be for one process at a time."""
+    let, close, closed = threading.Event(), starting._close, list[Any]()
+
+    def late(*arguments: Any) -> None:
+        let.wait(60)
+        close(*arguments)
+        closed.append(arguments[-1].name)
+
+    monkeypatch.setattr(starting, "_close", late)
+    with start(1) as workers:
+        workers.over = True
+        first = workers.everywhere(os.getpid)
+    assert not closed
+    threading.Timer(0.3, let.set).start()
+    with start(1) as workers:
+        assert len(closed) == 1 and not Path(closed[0]).exists() and not any(map(psutil.pid_exists, first.values()))
+    assert len(closed) == 2, "of what may go on nobody goes before the end"
+
+
 def test_one_worker_a_core_unless_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TIDALIGN_CORES", raising=False)
     assert cores() == len(os.sched_getaffinity(0))

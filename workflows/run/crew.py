@@ -52,12 +52,9 @@ class Crew:
         self._workers, self._coming = cast("Workers | None", None), cast("Future[None] | None", None)
         self.on_gpus, self.gpus_each, self.beside = False, cast("int | None", None), Gpus({}, "")
         """Whether the scheduler's workers are to have GPUs, and how many on each host (None: all); the GPUs of the run, with what is to work beside them."""
-        self._trials: Trials | None = None
-        self._speeds: Mapping[str, float] = {}
-        self.size = 0
-        """Workers that were there when they were last asked for something; 0: this process does the work."""
-        self.seconds, self.hosts = dict[str, float](), dict[str, int]()
-        """What the stages of the run took, and how many workers were on each host."""
+        self._trials, self._speeds = cast("Trials | None", None), cast("Mapping[str, float]", {})
+        self.size = 0  # workers that were there when they were last asked for something; 0: this process does the work
+        self.seconds, self.hosts = dict[str, float](), dict[str, int]()  # what the stages of the run took, and how many workers were on each host
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
@@ -163,8 +160,9 @@ class Crew:
         """Give, by worker with a GPU, which it is and the seconds that it was held."""
         return self._workers.measured() if self._workers else {}
 
-    def dismiss(self) -> bool:
-        """Stop the workers that were started. Whether nobody works any more: workers of a scheduler that is not ours finish what they are at."""
+    def dismiss(self, *, over: bool = False) -> bool:
+        """Stop the workers that were started; over: all is done, and CUDA ends in each while this process goes on. Whether nobody works any more: workers of a
+        scheduler that is not ours finish what they are at."""
         if self._coming:  # nobody waited for them
             self._coming.add_done_callback(lambda _: self._contract.close())  # where they come after all
             with suppress(Stopped):
@@ -172,6 +170,8 @@ class Crew:
             self._coming, self.size, self.hosts = None, 0, {}
         if self._gpus:
             handover.end()
+            if self._workers:
+                self._workers.over = over
         self._contract.close()
         return not isinstance(self._scheduler, str)
 
@@ -180,7 +180,7 @@ class Crew:
 
         With readers, this process reads until workers are there, and all the time for workers with GPUs.
         """
-        if here or not (self._workers or self.readers):
+        if here or not (self.hiring or self.readers):
             run_here(tasks, outcomes, self._stop, self.threads, self._watch())
             return
         queue = Queue(tasks)
@@ -190,19 +190,19 @@ class Crew:
             if queue or threads:
                 self.hire()
                 if self._gpus:
-                    handover.begin()
+                    handover.begin(idle=not threads)
                 from tidalign.cluster.map import run_on
 
                 run_on(cast("Workers", self._workers), queue, outcomes, self._stop, threads, KINDS[: 1 if self._gpus else 2])  # those with GPUs read nothing
 
     @property
-    def _works(self) -> bool:
+    def works(self) -> bool:
         """Tell whether this process does the work now."""
         return not self.hiring or bool(self._working and self._coming and not self._coming.done())
 
     def _watch(self) -> Callable[[Iterable[Task]], object]:
         """Start to look at the GPU, if this process has one."""
-        if not self.beside.device.takes_gpu or not self._works:
+        if not self.beside.device.takes_gpu or not self.works:
             return lambda _: None
         from tidalign.workflows.run.answers import Answers  # by few
 
@@ -213,7 +213,7 @@ class Crew:
         coming = self._coming and not self._coming.done()  # the thread that starts them wants the interpreter, too, and there is much to do
         reads = min(self.readers, 4 if coming else self.readers) if not self._workers or self._gpus else 0
         # What this process is at when workers come it finishes, beside one of them on the same GPU: little.
-        work = (TASKS_OF_A_GPU if self.hiring else self.threads) if self._works else 0
+        work = (TASKS_OF_A_GPU if self.hiring else self.threads) if self.works else 0
         return {"here": max(2, min(4, self.readers)), "read": reads, "work": work}
 
     def map(self, function: Callable[..., Any], *items: Iterable[Any], here: bool = False) -> list[Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tidalign.cluster.allocation.systems import JOBS, Allocation, allocation
 from tidalign.cluster.errors import Hangs, NoWorkers
 from tidalign.cluster.gpus import installed, shareable, usable
+from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 from tidalign.pipeline.device import CPU, DEVICES, GPU, Device
@@ -97,6 +98,15 @@ class Gpus:
                 f"this process has lost its GPU ({GPU_OF_PROCESS.lost}), which is for one process at a time by its compute mode; the same command goes on from "
                 "here, with a worker process; with --device cpu on cores"
             )
+
+
+@dataclass(frozen=True, slots=True)
+class Meanwhile:
+    """Says how a run works on what was read while it reads on. ready: waits for the GPU of this process."""
+
+    stop: Stop
+    gpus: Gpus
+    ready: Callable[[], object]
 
 
 def placed(resources: Resources) -> Resources:

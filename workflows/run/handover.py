@@ -14,10 +14,11 @@ GPU_LOST = 87
 _over = threading.Event()
 
 
-def begin() -> None:
-    """Begin: from now on `give_back` gives memory back, what is unused now at once."""
+def begin(*, idle: bool) -> None:
+    """Begin: from now on `give_back` gives memory back. idle: no task is left here which does so when it ends, and which giving back waits for."""
     _over.set()
-    give_back()
+    if idle:
+        give_back()
 
 
 def end() -> None:

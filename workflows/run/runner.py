@@ -8,7 +8,6 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -23,7 +22,7 @@ from tidalign.pipeline.store.layout import Layout
 from tidalign.workflows.run import devices
 from tidalign.workflows.run.busy import Busy
 from tidalign.workflows.run.crew import Crew, Readers, mending, opened
-from tidalign.workflows.run.devices import Gpus, Resources
+from tidalign.workflows.run.devices import Gpus, Meanwhile, Resources
 from tidalign.workflows.run.report import Beside, Report, history
 from tidalign.workflows.run.scratch import staged
 from tidalign.workflows.run.tracker import OnProgress, Tracker
@@ -39,15 +38,6 @@ T = TypeVar("T", bound=Tracker[Any])
 R = TypeVar("R", bound=Report)
 
 
-@dataclass(frozen=True, slots=True)
-class Meanwhile:
-    """Says how a run works on what was read while it reads on. ready: waits for the GPU of this process."""
-
-    stop: Stop
-    gpus: Gpus
-    ready: Callable[[], object]
-
-
 class RunKind(ABC, Generic[M, T, R]):
     """Describes a kind of run, of one input with its parameters: its manifest (M), what tracks its tasks (T), its report (R)."""
 
@@ -57,16 +47,13 @@ class RunKind(ABC, Generic[M, T, R]):
     report: type[R]
     patient = True
     """Whether Ctrl-C lets running tasks finish, however long they take."""
-    reading_threads: int
-    """Most files or blocks that threads of this process read at a time."""
-    working_threads, gpu_tasks = 1, TASKS_OF_A_GPU
-    """Tasks that this process has at a time where it does all of it, on cores and with a GPU."""
+    reading_threads: int  # at most: each reads a file or a block at a time
+    working_threads, gpu_tasks = 1, TASKS_OF_A_GPU  # tasks that this process has at a time where it does all of it, on cores and with a GPU
     small_work: float
     """Estimated seconds of each of these threads up to which it does."""
     compiles_first = True
     """Whether what tasks of this process run on cores is compiled before them; else they compile what they come to."""
-    hire_seconds = HIRE_SECONDS
-    """Estimated seconds of one GPU from which on others are hired for, where this process has begun with the first."""
+    hire_seconds = HIRE_SECONDS  # estimated, of one GPU, from which on others are hired for, where this process has begun with the first
     forecast_from: float
     """Estimated seconds of one core from which on it is worth looking at a sample of the input."""
     begun: T | None = None
@@ -130,6 +117,10 @@ class RunKind(ABC, Generic[M, T, R]):
         """Tell whether this process begins with its GPU, or the first of several, and hires for all of them where the work is worth it."""
         return bool(gpus.names) and not gpus.cores and (gpus.shareable or len(gpus.names) == 1)
 
+    def much(self, gpus: Gpus) -> bool:
+        """Tell, before anything is read, whether others are hired for at once, until when this process works with the first of several GPUs."""
+        return False
+
     def start(self, gpus: Gpus) -> None:
         """Prepare the GPU of this process and its libraries, while others read. What goes wrong is met again by the first task."""
 
@@ -140,6 +131,10 @@ class RunKind(ABC, Generic[M, T, R]):
     def processes(self, tracker: T, gpus: Gpus, resources: Resources) -> int:
         """Tell how many processes are to share each GPU of this machine."""
         return 1
+
+    def works_until_hired(self, tracker: T) -> bool:
+        """Tell whether this process works until the workers of several GPUs are there; beside one of them it finishes what it is at."""
+        return True
 
     def precompiled(self, gpus: Gpus) -> precompile.Lists:
         """List kernels of the CPU that take long to compile, which others begin with while the input is read."""
@@ -168,8 +163,7 @@ def run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, tol
 
 
 def _run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, told: OnProgress) -> R:
-    resources = devices.placed(resources)
-    gpus = kind.chosen(devices.choose(resources), resources)
+    gpus = kind.chosen(devices.choose(resources := devices.placed(resources)), resources)
     began = time.monotonic()
     starting = threading.Thread(target=kind.start, args=(gpus,), name="start")
     ready: Callable[..., object] = _nothing
@@ -186,10 +180,11 @@ def _run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, to
         rundir.journal(crew.directory, "device", device=str(gpus), why=gpus.why)
         if going and gpus.device.takes_gpu and readers != "workers":
             crew.replace(list(gpus.names), kind.gpu_tasks if crew.readers else crew.threads)
-        if going and readers != "workers" and (gpus.apart and not kind.begins_here(gpus) if gpus.device.takes_gpu else resources.workers):
-            crew.begin_to_hire()
+        here = kind.begins_here(gpus)
+        if going and readers != "workers" and (gpus.apart and (not here or kind.much(gpus)) if gpus.device.takes_gpu else resources.workers):
+            crew.begin_to_hire(working=here and not claims.some(crew.directory))
         fresh = not rundir.has_manifest(crew.directory)
-        busy = Busy(crew.busy, told) if going and gpus.device.takes_gpu else None
+        over, busy = False, Busy(crew.busy, told) if going and gpus.device.takes_gpu else None
         try:
             with staged(crew, resources.scratch) if resources.scratch and going else nullcontext(), busy or nullcontext():
                 early = Beside(kind.forecast, MEANWHILE_SECONDS * kind.forecast_from, apart=gpus.device.takes_gpu) if going and fresh else None
@@ -199,11 +194,12 @@ def _run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, to
                 tracker = kind.tracker(crew.directory, planned, stop, told, gpus)
                 kind.begun = tracker
                 predicted = _work(crew, kind, tracker, stop, resources, gpus, early)
+            over = True
         except Hangs:
             kind.begun = None  # claims stay: what hangs is to blame
             raise
         finally:
-            if crew.dismiss() and kind.begun:
+            if crew.dismiss(over=over) and kind.begun:
                 kind.begun.withdraw_claims()
         if rundir.finished(crew.directory):
             return kind.report.from_json(rundir.read_report(crew.directory))
@@ -235,13 +231,12 @@ def _run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, to
 
 def read(directory: str | Path, kind: RunKind[M, Any, Any], resources: Resources, told: OnProgress | None = None) -> M:
     """Run the first stage of `run` alone."""
+    return mending(str(Path(directory).absolute()), lambda: _read(directory, kind, devices.placed(resources), told or _nothing))
 
-    def call() -> M:
-        with opened(directory, kind, resources, Gpus({}, "")) as (crew, _, readers):
-            return kind.read(crew, told or _nothing, readers, None)
 
-    resources = devices.placed(resources)
-    return mending(str(Path(directory).absolute()), call)
+def _read(directory: str | Path, kind: RunKind[M, Any, Any], resources: Resources, told: OnProgress) -> M:
+    with opened(directory, kind, resources, Gpus({}, "")) as (crew, _, readers):
+        return kind.read(crew, told, readers, None)
 
 
 def _work(crew: Crew, kind: RunKind[M, T, R], tracker: T, stop: Stop, resources: Resources, gpus: Gpus, early: Beside | None) -> dict[str, float] | None:
@@ -249,7 +244,7 @@ def _work(crew: Crew, kind: RunKind[M, T, R], tracker: T, stop: Stop, resources:
     and worked on, in this call; None: that was done before."""
     on = gpus.names.values() if gpus.device.takes_gpu else None
     if not (tasks := tracker.tasks()):
-        forecast = early.forecast if early else None
+        forecast = early and early.forecast
         crew.seconds |= {stage: crew.seconds.get(stage, 0.0) for stage in ("start", "work")} if forecast else {}
         return forecast.predicted(on, crew.size, 1.0) if forecast else None
     rundir.reopen(crew.directory)
@@ -264,31 +259,32 @@ def _work(crew: Crew, kind: RunKind[M, T, R], tracker: T, stop: Stop, resources:
         crew.pace(forecast.speeds() if forecast else {})
         several = shared > 1 or (gpus.apart and (not kind.begins_here(gpus) or crew.hiring or tracker.gpu_seconds() > kind.hire_seconds))
     else:
-        several = bool(resources.workers)
-        if resources.workers is None:
-            seconds = share * forecast.work if forecast else tracker.work()
-            several = seconds > kind.small_work * min(kind.working_threads, cores()) and (not forecast or bool(forecast.sooner(cores(), share)))
+        seconds = share * forecast.work if forecast else tracker.work()
+        much = seconds > kind.small_work * min(kind.working_threads, cores()) and (not forecast or bool(forecast.sooner(cores(), share)))
+        several = much if resources.workers is None else resources.workers > 0
     # A claim left behind may be of what kills its process: not this one again.
     wanted = bool(resources.scheduler) or tracker.claims or several
     with crew.timed("start"):
         if wanted:
-            crew.begin_to_hire()
+            crew.begin_to_hire(working=gpus.apart and kind.begins_here(gpus) and not tracker.claims and kind.works_until_hired(tracker))
         if (kind.compiles(gpus) or gpus.cores) and (wanted or kind.compiles_first):
             kind.compile(tracker)
-        if wanted:
+        if wanted and not crew.works:
             crew.hire(needed=shared == 1 or gpus.apart or tracker.claims)
     tracker.workers, tracker.threads = (0, 1) if gpus.device.takes_gpu else (crew.size, crew.threads)
-    tasks = tracker.ordered(tasks, crew.size or tracker.threads)
+    tasks = tracker.ordered(tasks, crew.size or (shared * len(gpus.names) if crew.hiring else tracker.threads))
     predicted = forecast.predicted(on, crew.size, share) if forecast else None
     if predicted:
         rundir.journal(crew.directory, "predicted", **predicted)
+    here = crew.works
     while tasks:
         try:
             with kind.heeding(stop), crew.timed("work"):
                 crew.run(tasks, tracker)
         except KernelError:
-            if crew.size:
+            if not here:
                 raise
+            here = False
             crew.hire()  # this process has lost its GPU; a worker can go on
         tasks = tracker.tasks()
     if beside and beside.forecast and (predicted := beside.forecast.predicted(on, crew.size, share)):
@@ -296,5 +292,4 @@ def _work(crew: Crew, kind: RunKind[M, T, R], tracker: T, stop: Stop, resources:
     return predicted
 
 
-def _nothing(*_: object) -> None:
-    pass
+def _nothing(*_: object) -> None: ...

@@ -207,8 +207,9 @@ def test_others_are_hired_once_those_that_are_coming_were_let_go(tmp_path: Path,
     assert log[3:] == ["closed"]
 
 
-def test_workers_that_come_when_all_is_done_did_nothing(tmp_path: Path, log: list[str], let: threading.Event) -> None:
-    mine = Crew(Stop(), str(tmp_path), __name__, 2, None, 2, 1)
+@pytest.mark.parametrize("readers", [0, 1])
+def test_workers_that_come_when_all_is_done_did_nothing(readers: int, tmp_path: Path, log: list[str], let: threading.Event) -> None:
+    mine = Crew(Stop(), str(tmp_path), __name__, 2, None, 2, readers)
     mine.begin_to_hire(working=True)
     assert mine.map(abs, [-1, 2]) == [1, 2]
     threading.Timer(0.2, let.set).start()

@@ -32,8 +32,10 @@ def freed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 def test_memory_goes_while_it_is_a_workers(freed: list[str]) -> None:
     handover.give_back()
     assert freed == []
-    handover.begin()
+    handover.begin(idle=False)
+    assert freed == [], "the task that runs gives back, when it has ended"
     handover.give_back()
+    handover.begin(idle=True)
     assert freed == ["freed"] * 2
     handover.end()
     handover.give_back()
@@ -43,7 +45,7 @@ def test_memory_goes_while_it_is_a_workers(freed: list[str]) -> None:
 def test_a_gpu_that_was_lost_is_asked_for_nothing(freed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """CuPy's blocks meet their errors where they are taken apart, where Python prints them."""
     monkeypatch.setattr(GPU_OF_PROCESS, "lost", "an illegal memory access was encountered")
-    handover.begin()
+    handover.begin(idle=True)
     assert freed == []
 
 

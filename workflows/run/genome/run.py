@@ -23,11 +23,11 @@ from tidalign.pipeline.genome.units import warm_up
 from tidalign.pipeline.store import layout, parts, rundir
 from tidalign.workflows.run import runner
 from tidalign.workflows.run.crew import Crew, Readers
-from tidalign.workflows.run.devices import DEFAULT, FEW_CORES, FEW_SECONDS, Gpus, Resources
+from tidalign.workflows.run.devices import DEFAULT, FEW_CORES, FEW_SECONDS, Gpus, Meanwhile, Resources
 from tidalign.workflows.run.genome.tasks import heeding
 from tidalign.workflows.run.genome.tiles import Tiles
 from tidalign.workflows.run.report import Report
-from tidalign.workflows.run.runner import Meanwhile, RunKind
+from tidalign.workflows.run.runner import RunKind
 from tidalign.workflows.run.shard import Shard, ShardDone
 from tidalign.workflows.run.tracker import OnProgress
 
@@ -157,6 +157,9 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
             return 1  # kernels of two processes take turns: what their threads gain, the start of workers and the turns cost
         much = tracker.gpu_seconds() > SHARED_WORK * len(gpus.names)
         return SHARED_BY if much and installed("dask_cuda") and may_start() else 1
+
+    def works_until_hired(self, tracker: Tiles) -> bool:
+        return tracker.letters() <= SHARED_LETTERS  # of larger ones a task may have the GPU, and its memory, for minutes
 
     def precompiled(self, gpus: Gpus) -> Lists:
         apart = gpus.device.takes_gpu and self._parameters.mode == "independent"  # the GPU extends all of them

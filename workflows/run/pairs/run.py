@@ -22,11 +22,11 @@ from tidalign.pipeline.pairs.partition import check_end
 from tidalign.pipeline.store import claims, layout, parts, rundir
 from tidalign.workflows.run import runner
 from tidalign.workflows.run.crew import Crew, Readers
-from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources, sooner
+from tidalign.workflows.run.devices import DEFAULT, Gpus, Meanwhile, Resources, sooner
 from tidalign.workflows.run.pairs.alignment import Aligned, Alignment, Reading
 from tidalign.workflows.run.pairs.tasks import align_ranges
 from tidalign.workflows.run.report import Report
-from tidalign.workflows.run.runner import Meanwhile, RunKind
+from tidalign.workflows.run.runner import RunKind
 from tidalign.workflows.run.shard import Shard, ShardDone
 from tidalign.workflows.run.tracker import OnProgress
 

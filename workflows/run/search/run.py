@@ -25,9 +25,9 @@ from tidalign.pipeline.store.parts import all_parts, gaps, part_path, read_part
 from tidalign.pipeline.text import cuts
 from tidalign.workflows.run import runner
 from tidalign.workflows.run.crew import Crew, Readers
-from tidalign.workflows.run.devices import DEFAULT, FEW_CORES, FEW_SECONDS, Gpus, Resources
+from tidalign.workflows.run.devices import DEFAULT, FEW_CORES, FEW_SECONDS, Gpus, Meanwhile, Resources
 from tidalign.workflows.run.report import Report
-from tidalign.workflows.run.runner import Meanwhile, RunKind
+from tidalign.workflows.run.runner import RunKind
 from tidalign.workflows.run.search.isolate import CHILD_HANG_SECONDS, isolate_range
 from tidalign.workflows.run.search.tasks import SECONDS_PER_CELL, QueryRange, patience, search_ranges, warm_up
 from tidalign.workflows.run.shard import Shard, ShardDone
@@ -240,10 +240,9 @@ class Search(RunKind[SearchManifest, Searching, SearchReport]):
     def tracker(self, directory: str, manifest: SearchManifest, stop: Stop, told: OnProgress, gpus: Gpus) -> Searching:
         return Searching(directory, manifest, stop, told, gpus.device, self._shard, max(1, len(gpus.names)), gpus.cores)
 
-    def begins_here(self, gpus: Gpus) -> bool:
+    def much(self, gpus: Gpus) -> bool:
         cells = max(1, self._source.queries.size) * max(1, self._source.database.size)  # about, as far as they are known
-        much = cells * SECONDS_PER_CELL > self.hire_seconds * gpus.device.speed  # workers start while all is read
-        return super().begins_here(gpus) and (len(gpus.names) == 1 or not much)
+        return cells * SECONDS_PER_CELL > self.hire_seconds * gpus.device.speed
 
     def start(self, gpus: Gpus) -> None:
         with suppress(Exception):

@@ -81,6 +81,7 @@ def search_ranges(directory: str, run: str, pieces: Sequence[QueryRange], device
             while written < len(together) and edges[written + 1] <= stop:
                 found = _written(directory, run, together[written], rows[written], manifest, found)
                 written += 1
+    handover.give_back()
     return time.perf_counter() - began
 
 

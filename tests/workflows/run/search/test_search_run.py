@@ -447,8 +447,8 @@ def test_workers_for_several_gpus_start_while_much_is_read(inputs: list[str]) ->
     sides = searches.SearchSource(*map(sniff, inputs))
     both = Gpus({"0": "H200", "1": "H200"}, "all", GPU)
     large = searches.SearchSource(*(replace(side, size=100_000_000) for side in (sides.queries, sides.database)))
-    begins = [searches.Search(source, SearchParameters("blosum62,gap:11,1", "protein")).begins_here for source in (sides, large)]
-    assert [each(both) for each in begins] == [True, False] and all(each(both.first("a test")) for each in begins)
+    kinds = [searches.Search(source, SearchParameters("blosum62,gap:11,1", "protein")) for source in (sides, large)]
+    assert [kind.much(both) for kind in kinds] == [False, True] and all(kind.begins_here(both) for kind in kinds)
 
 
 def test_packed_sides_are_bounded(tmp_path: Path, inputs: list[str]) -> None:
