@@ -112,7 +112,15 @@ def begin(count: int | None) -> None:
     listed = _listed()
     if len(listed) > 1:
         os.putenv("CUDA_VISIBLE_DEVICES", listed[0])  # for CUDA, which takes 0.2 s for each that it sees; who asks this process's os.environ sees all
-    threading.Thread(target=_begin, args=(count or len(listed) or None, _known), name="begin").start()
+    threading.Thread(target=_begin, args=(count or len(listed) or None, _known), name=_BEGIN).start()
+
+
+_BEGIN = "begin"
+
+
+def beginning() -> bool:
+    """Tell whether CUDA is still beginning in this process."""
+    return any(thread.name == _BEGIN for thread in threading.enumerate())
 
 
 def dask_setup(_: object) -> None:

@@ -82,8 +82,9 @@ class _Run:
                 self.beside.collect(self.queue, self.outcomes)
                 if self.stop.number is not None and (not (self.flights or self.beside) or self.stop.at_once()):
                     raise Stopped(self.stop.number)
-                if time.monotonic() - looked >= POLL_SECONDS:
+                if (late := time.monotonic() - looked >= POLL_SECONDS) or self.workers.awaited:
                     self._look_at_workers()
+                if late:
                     self._look_at_tasks()
                     self.beside.look()
                     looked = time.monotonic()
@@ -91,7 +92,7 @@ class _Run:
                 if self.backlog and self.share.crews:
                     self.backlog.show(len(self.queue))
                 if self.flights or self.queue or self.beside:
-                    self.wake.wait(POLL_SECONDS / 2)
+                    self.wake.wait(POLL_SECONDS / (10 if self.workers.awaited else 2))
         finally:
             with suppress(Exception):
                 # Tasks that run finish all the same; those that do not must not begin.
@@ -219,9 +220,8 @@ class _Run:
     def _look_at_workers(self) -> None:
         if self.workers.look:
             self.workers.look()
-        now = time.monotonic()
+        now, client = time.monotonic(), self.workers.client
         before, self.fit = len(self.fit), {}
-        client = self.workers.client
         if self.seeking and (client := self.seeking.look(client)) is not self.workers.client:
             self._go_on(client)
         if client.status == "closed":

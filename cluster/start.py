@@ -38,7 +38,7 @@ _METRIC = "tidalign"  # of a worker, what it told last
 _CLOSING = "closing"  # name of threads that whoever starts workers, and the end of the process, wait for
 
 Trial = Callable[[Collection[str]], dict[str, str | None]]
-"""Says of each of some workers what keeps it from the work, or None; nothing of those that have left."""
+"""Says of each of some workers what keeps it from the work, or None; nothing of those that have left, or are asked again a little later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +55,9 @@ class Workers:
     """Live workers. `wanted`: how many there should be, None where someone else decides; `local`: the processes of this machine, if they are ours.
 
     connect: gives another client of the scheduler; None: there is no other. look: tells of nodes that are lost; None: nodes are somebody else's.
-    trials: of workers that join; said: what they came to, by worker. places: where each worker is, or was.
-    crews: what `crew` is to say of workers, where they are not all of one kind.
+    trials: of workers that join; said: what they came to, by worker. places: where each worker is, or was. crews: what `crew` says, where not all are alike.
     tried: whether workers that join, or start again, are tried before they get a task: those of somebody else, and those with GPUs, which may fail for good.
-    over: whether all is done, and nobody waits for the end of those on this machine.
+    awaited: whether some that are there have not answered a trial yet. over: whether all is done, and nobody waits for the end of those on this machine.
     """
 
     client: Any
@@ -67,7 +66,7 @@ class Workers:
     connect: Callable[[], Any] | None = None
     look: Callable[[], object] | None = None
     tried: bool = True
-    over: bool = False
+    awaited = over = False
     trials: list[Trial] = field(default_factory=list)
     said: dict[str, str | None] = field(default_factory=dict)
     places: dict[str, WorkerPlace] = field(default_factory=dict)
@@ -82,13 +81,14 @@ class Workers:
         threads = self.live()
         if not self.tried:
             return threads
-        if joined := [worker for worker in threads if worker not in self.said]:
+        if joined := {worker: cast("str | None", None) for worker in threads if worker not in self.said}:
             for trial in self.trials:
-                for worker, trouble in trial(joined).items():
-                    self.said[worker] = self.said.get(worker) or trouble
-            for worker in joined:
-                if trouble := self.said.get(worker):
-                    logging.getLogger("tidalign").warning("worker %s, which has just joined, %s; it is not used", worker, trouble)
+                answers = trial(list(joined))
+                joined = {worker: trouble or answers[worker] for worker, trouble in joined.items() if worker in answers}
+            self.said |= joined
+            for worker, trouble in ((worker, trouble) for worker, trouble in joined.items() if trouble):
+                logging.getLogger("tidalign").warning("worker %s, which has just joined, %s; it is not used", worker, trouble)
+        self.awaited = not threads.keys() <= self.said.keys()
         return {worker: count for worker, count in threads.items() if self.said.get(worker, "has left") is None}
 
     def hired(self) -> int:
@@ -105,7 +105,7 @@ class Workers:
         with answering(self.client):
             said = trial(list(self.live()))
         self.trials.append(trial)
-        self.said.update({worker: self.said.get(worker) or trouble for worker, trouble in said.items()})
+        self.said = {**self.refused(), **{worker: self.said.get(worker) or trouble for worker, trouble in said.items()}}
         return {worker: trouble for worker, trouble in said.items() if trouble}
 
     def live(self) -> dict[str, int]:

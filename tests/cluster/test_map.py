@@ -7,7 +7,7 @@ import socket
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -343,6 +343,29 @@ def test_workers_that_join_late_are_tried_as_the_first_ones(external: Any, monke
         assert len(joined) == 2 and len(bare) == 1 and "no nanny" in str(workers.said[bare[0]])
     assert len(where) == 80 and set(where.values()) == set(workers.said) - set(bare)
     assert len(warned) == 1 and warned[0].startswith(f"worker {bare[0]}, which has just joined, has no nanny")
+
+
+def test_a_worker_that_is_not_ready_gets_tasks_once_it_is(external: Any) -> None:
+    """Others work meanwhile, and it is asked again before long."""
+    asked: list[str] = []
+
+    def ready(workers: Collection[str]) -> dict[str, str | None]:
+        asked.extend(workers)
+        return {worker: None for worker in workers if worker != late or asked.count(late) > 3}
+
+    with start(scheduler=external.address) as workers:
+        late, other = sorted(workers.live())
+        assert workers.undergo(ready) == {} and set(workers.said) == {other}
+        assert (set(workers.fit()), workers.awaited) == ({other}, True)
+        seen: list[str] = []
+
+        class Where(Recorded):
+            def done(self, task: Task, result: Any) -> None:
+                seen.append(result)
+
+        run_on(workers, [Task(f"t{i}", whereabouts, (0.1,)) for i in range(30)], Where(), Stop())
+        assert set(seen[:2]) == {other} and set(seen) == {other, late} and not workers.awaited
+        assert asked.count(late) == 4 and seen.index(late) < 10, "looked at every tenth of a second"
 
 
 def test_an_adaptive_cluster_starts_workers_for_what_waits(tmp_path: Path) -> None:

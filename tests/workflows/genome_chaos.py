@@ -38,10 +38,11 @@ def drive(
     speed: float = GPU.speed,
     share: float = SHARED_WORK,
     hire: float = 0.0,
+    works: bool = False,
     **resources: Any,
 ) -> Any:
     """Run `run_genomes` with every unit in stages and few anchors a tile, so that a small genome makes many tasks. speed: of a GPU, in cores. hire: seconds of
-    one GPU from which on others are worth it; share: from which on two processes share one."""
+    one GPU from which on others are worth it; share: from which on two processes share one. works: whether this process does, until others are there."""
     source = GenomeSource((Pair("pair", target, query),))
     small = {"CPU": replace(CPU, tile_anchors=TILE_ANCHORS), "GPU": replace(GPU, tile_anchors=TILE_ANCHORS, speed=speed)}
     with (
@@ -49,6 +50,7 @@ def drive(
         mock.patch.multiple(devices, **small),
         mock.patch.object(RunKind, "hire_seconds", hire),
         mock.patch.object(run, "SHARED_WORK", share),
+        mock.patch.object(run.Genomes, "works_until_hired", lambda *_: works),
     ):
         return run_genomes(directory, source, GenomeParameters(mode=mode), resources=Resources(**resources))
 

@@ -112,8 +112,7 @@ class Crew:
             raise CannotWrite(f"{self.directory}: worker {worker} {trouble}; the run directory must be on a file system that every worker shares")
         if self._gpus or self.on_gpus:
             refused = self._workers.undergo(self._trials.gpus)
-            if refused and all(self._trials.on_core(worker) for worker in self._workers.said if worker not in refused):
-                raise NoWorkers("worker {} {}".format(*next(iter(refused.items()))))
+            self._trials.first(self._stop)  # others begin when they can
             self._trials.pace(self._speeds)
             for worker, trouble in refused.items():
                 logging.getLogger("tidalign").warning("worker %s %s; it is not used", worker, trouble)

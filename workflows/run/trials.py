@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidalign.cluster.errors import NoWorkers
-from tidalign.cluster.gpus import usable
+from tidalign.cluster.gpus import beginning, usable
 from tidalign.cluster.stop import Stop
 from tidalign.pipeline.store import rundir
 from tidalign.workflows.run.busy import held
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 FIRST_SECONDS = 60.0
 """Seconds in which one of the workers that came has to answer."""
+
+
+AGAIN_SECONDS = 0.05
+"""Seconds until a worker that did not answer is asked again."""
 
 
 class Trials:
@@ -60,9 +64,22 @@ class Trials:
                 return dict(hosts)
             time.sleep(0.1)
 
+    def first(self, stop: Stop) -> None:
+        """Wait until one worker may have tasks, for `FIRST_SECONDS` at most. Raises NoWorkers where GPUs are wanted and none of them can be used."""
+        until = time.monotonic() + FIRST_SECONDS
+        while not self._workers.hired() and self._workers.awaited and stop.number is None and time.monotonic() < until:
+            time.sleep(AGAIN_SECONDS)
+        refused = self._workers.refused()
+        if refused and not self._workers.awaited and all(self.on_core(worker) for worker, trouble in self._workers.said.items() if not trouble):
+            raise NoWorkers("worker {} {}".format(*next(iter(refused.items()))))
+
     def gpus(self, workers: Collection[str]) -> dict[str, str | None]:
-        """Find what keeps each worker from its GPU, or that its host has enough without it, or None. One without a GPU is for the cores."""
+        """Find what keeps each worker from its GPU, or that its host has enough without it, or None; nothing of one on which CUDA has not begun. One without a
+        GPU is for the cores."""
         crew = self._workers
+        late = crew.on(workers, beginning)
+        if not (workers := [worker for worker in workers if late.get(worker) is not True]):
+            return {}
         troubles, hosts, names = (crew.on(workers, function) for function in (gpu_trouble, platform.node, gpu_name))
         said = {worker: trouble and str(trouble) for worker, trouble in troubles.items() if isinstance(hosts.get(worker), str)}
         self._at |= {worker: hosts[worker] for worker in said}

@@ -194,7 +194,7 @@ def test_a_stop_does_not_wait_for_those_who_are_coming(
 
 
 def test_others_are_hired_once_those_that_are_coming_were_let_go(tmp_path: Path, log: list[str], let: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Trials, "gpus", lambda *_: {})
+    monkeypatch.setattr(Trials, "gpus", lambda _, workers: dict.fromkeys(workers))
     mine = crew(tmp_path)
     mine.replace(["0", "1"], 2)
     mine.begin_to_hire()

@@ -70,7 +70,7 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(start, "start", started)
     monkeypatch.setattr(mapping, "run_on", on_workers)
-    monkeypatch.setattr(Trials, "gpus", lambda *_: {})
+    monkeypatch.setattr(Trials, "gpus", lambda _, workers: dict.fromkeys(workers))
 
 
 @pytest.mark.usefixtures("workers")

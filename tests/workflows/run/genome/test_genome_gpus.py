@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
+from math import inf
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -140,6 +141,14 @@ def test_several_processes(tmp_path: Path, sides: Any, answers: Any, gpus: int, 
     assert [event["workers"] for event in journal(tmp_path / "run", "hired")] == [processes] * (processes > 1)
     held = {each["gpu_held"].partition(" in process ")[::2] for each in journal(tmp_path / "run", "done")}
     assert 1 <= len({process for _, process in held}) <= processes and len({gpu for gpu, _ in held}) == gpus
+
+
+def test_this_process_works_until_workers_are_there(tmp_path: Path, sides: Any, answers: Any) -> None:
+    status, said = drive_apart(tmp_path / "run", sides, "exact", {"gpus": 2, "works": True}, TIDALIGN_TEST_SLOW="0.05", **STAND_IN)
+    assert status == Exit.COMPLETE, said
+    assert answer(tmp_path / "run") == answers["exact"]
+    times = {name: [event["time"] for event in journal(tmp_path / "run", name)] for name in ("done", "hired")}
+    assert min(times["done"]) < min(times["hired"], default=inf)
 
 
 def test_where_no_worker_can_be_started_this_process_works(
