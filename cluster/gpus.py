@@ -1,12 +1,15 @@
 """The CUDA devices of this machine, found through NVML, or through the driver's library where this process is to use one itself."""
 
 import ctypes
+import fcntl
 import os
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from tidalign.cluster.errors import NoWorkers
 
@@ -102,17 +105,18 @@ def _named(nvml: Any, handle: Any) -> str:
     return name
 
 
-def begin(count: int | None) -> None:
+def begin(count: int | None, turns: Path | None = None) -> None:
     """Have CUDA begin on the GPU that this process is to use, the first of several, while others import: it takes as long, and they need it later.
 
-    count: of GPUs that are wanted, None for all. Nothing is said of what goes wrong: whoever uses the GPU meets it again.
+    count: of GPUs that are wanted, None for all. turns: a file by which processes begin one after the other; None: at once. Nothing is said of what goes wrong:
+    whoever uses the GPU meets it again.
     """
     global _known
     _known = threading.Event()
     listed = _listed()
     if len(listed) > 1:
         os.putenv("CUDA_VISIBLE_DEVICES", listed[0])  # for CUDA, which takes 0.2 s for each that it sees; who asks this process's os.environ sees all
-    threading.Thread(target=_begin, args=(count or len(listed) or None, _known), name=_BEGIN).start()
+    threading.Thread(target=_begin, args=(count or len(listed) or None, _known, turns), name=_BEGIN).start()
 
 
 _BEGIN = "begin"
@@ -123,10 +127,9 @@ def beginning() -> bool:
     return any(thread.name == _BEGIN for thread in threading.enumerate())
 
 
-def dask_setup(_: object) -> None:
-    """Have CUDA begin on a worker, while it connects and loads: Dask calls this where a worker has this module as a preload. Of several processes of a host
-    one after the other begins, a third of a second each."""
-    begin(1)
+def dask_setup(worker: Any) -> None:
+    """Have CUDA begin on a worker, while it connects and loads: Dask calls this where a worker has this module as a preload."""
+    begin(1, Path(worker.local_directory).with_name("begin.lock"))
 
 
 _DEVICES = "/proc/driver/nvidia/gpus"
@@ -156,15 +159,41 @@ def _begun() -> dict[str, str]:
     return dict(_one)
 
 
-def _begin(count: int | None, known: threading.Event) -> None:
+def _begin(count: int | None, known: threading.Event, turns: Path | None) -> None:
+    with _turn(turns) if turns else nullcontext():
+        try:
+            device = _found(ctypes.CDLL("libcuda.so.1"), count)
+        except OSError:
+            device = None
+        finally:
+            known.set()
+        if device is not None:
+            ctypes.CDLL("libcuda.so.1").cuDevicePrimaryCtxRetain(ctypes.byref(ctypes.c_void_p()), device)  # the one that CuPy uses
+
+
+TURN_SECONDS = 10.0
+"""Seconds that a process waits for its turn at most: one before it may hang."""
+
+
+@contextmanager
+def _turn(path: Path) -> Iterator[None]:
+    """Wait for the turn of this process. CUDA begins in several processes of a host side by side as late as in the last of them one after the other, a third of
+    a second each; so the first works a second sooner on a host of four GPUs."""
+    with ExitStack() as stack:
+        with suppress(OSError):  # then side by side
+            file, until = stack.enter_context(path.open("w")), time.monotonic() + TURN_SECONDS
+            while not _locked(file) and time.monotonic() < until:
+                time.sleep(0.01)
+        yield
+
+
+def _locked(file: TextIO) -> bool:
+    """Lock a file if nobody has; tell whether it is locked now."""
     try:
-        device = _found(ctypes.CDLL("libcuda.so.1"), count)
-    except OSError:
-        device = None
-    finally:
-        known.set()
-    if device is not None:
-        ctypes.CDLL("libcuda.so.1").cuDevicePrimaryCtxRetain(ctypes.byref(ctypes.c_void_p()), device)  # the one that CuPy uses
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _found(driver: Any, count: int | None) -> ctypes.c_int | None:

@@ -3,7 +3,9 @@
 import os
 import sys
 import threading
+import time
 import types
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -202,6 +204,31 @@ def test_cuda_begins_on_the_first_that_is_listed(monkeypatch: pytest.MonkeyPatch
     cuda = Cuda(["H200", "A100"])
     assert begun(monkeypatch, cuda, None, None) == found
     assert (cuda.retained, cuda.seen) == (1, ["1"])
+
+
+def test_processes_of_a_host_begin_one_after_the_other(tmp_path: Path) -> None:
+    """The first has its GPU while the others wait; who waits too long goes on."""
+    entered, path = list[float](), tmp_path / "begin.lock"
+
+    def enter() -> None:
+        with gpus._turn(path):
+            entered.append(time.monotonic())
+            time.sleep(0.2)
+
+    threads = [threading.Thread(target=enter) for _ in range(3)]  # flock tells files apart that were opened apart, in one process too
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(later - sooner >= 0.2 for sooner, later in pairwise(entered)) and len(entered) == 3
+
+
+def test_a_turn_that_does_not_come_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpus, "TURN_SECONDS", 0.2)
+    began = time.monotonic()
+    with gpus._turn(tmp_path / "begin.lock"), gpus._turn(tmp_path / "begin.lock"), gpus._turn(tmp_path / "nowhere" / "begin.lock"):
+        assert 0.2 <= time.monotonic() - began < 5
+    assert (tmp_path / "begin.lock").exists()
 
 
 def test_nobody_knows_which_gpus_there_are(monkeypatch: pytest.MonkeyPatch) -> None:

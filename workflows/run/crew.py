@@ -184,7 +184,7 @@ class Crew:
             return
         queue = Queue(tasks)
         with Threads(self._room, self._watch()) as threads:
-            if not self._workers:
+            if self._coming or not self._workers:
                 threads.run(queue, outcomes, self._stop, lambda: self._coming)
             if queue or threads:
                 self.hire()
@@ -196,8 +196,9 @@ class Crew:
 
     @property
     def works(self) -> bool:
-        """Tell whether this process does the work now."""
-        return not self.hiring or bool(self._working and self._coming and not self._coming.done())
+        """Tell whether this process does the work now: it may until the last of its workers is there."""
+        coming = (self._coming and not self._coming.done()) or (self._workers and self._workers.awaited)
+        return not self.hiring or bool(self._working and coming)
 
     def _watch(self) -> Callable[[Iterable[Task]], object]:
         """Start to look at the GPU, if this process has one."""

@@ -217,6 +217,24 @@ def test_workers_that_come_when_all_is_done_did_nothing(readers: int, tmp_path: 
     assert (mine.size, mine.hosts, log) == (0, {}, ["started in hire", "closed"])
 
 
+def test_this_process_works_until_the_last_worker_is_there(tmp_path: Path, log: list[str], let: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Trials, "gpus", lambda _, workers: {worker: None for worker in workers if worker == "a"})
+    mine = crew(tmp_path)
+    mine.replace(["0", "1"], 2)
+    mine.begin_to_hire(working=True)
+    assert mine.works and mine._room()["work"] == 2
+    let.set()
+    mine.hire()
+    assert mine._workers
+    assert mine._workers.awaited and mine.works and mine.size == 2
+    monkeypatch.setattr(Trials, "gpus", lambda _, workers: dict.fromkeys(workers))
+    mine._workers.trials[1:] = [lambda workers: dict.fromkeys(workers)]
+    assert mine._workers.hired() == 2
+    assert not mine.works and mine._room()["work"] == 0
+    mine.dismiss()
+    assert log == ["started in hire", "closed"]
+
+
 def test_few_read_while_workers_start(tmp_path: Path, log: list[str], let: threading.Event) -> None:
     """Leave the interpreter to the thread that starts them."""
     mine = Crew(Stop(), str(tmp_path), __name__, 2, None, readers=16)
