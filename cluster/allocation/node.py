@@ -22,7 +22,7 @@ from distributed.utils import get_ip, silence_logging_cmgr
 
 from tidalign.cluster import forks
 from tidalign.cluster.errors import NoWorkers
-from tidalign.cluster.gpus import TASKS_OF_A_GPU, usable
+from tidalign.cluster.gpus import TASKS_OF_A_GPU, shareable, usable
 from tidalign.cluster.private import MuteNanny, kept
 from tidalign.cluster.settings import OF_GPUS, settings
 from tidalign.cluster.task import cores
@@ -63,7 +63,8 @@ def processors(slots: int, environment: Mapping[str, str] = os.environ) -> int:
 def environments(said: dict[str, Any], slots: int = 0) -> list[dict[str, str]]:
     """Give what each worker of this node has in its environment besides: its GPU, or none for those that use cores beside GPUs."""
     if said["gpus"]:
-        return [{"CUDA_VISIBLE_DEVICES": name} for name in (*usable(said["each"]), *[""] * said["cores"])]
+        names = [*usable(said["each"])] * (said["shared"] if shareable(said["each"]) else 1)
+        return [{"CUDA_VISIBLE_DEVICES": name} for name in (*names, *[""] * said["cores"])]
     return [{} for _ in range(processors(slots))]
 
 

@@ -155,7 +155,7 @@ def started(allocation: Allocation, folder: str, modules: Sequence[str]) -> Iter
 
 def _tell(allocation: Allocation, own: Path, address: str, modules: Sequence[str]) -> None:
     """Write down what node.py is to know. patience: seconds that it waits for a scheduler that does not answer; None: it ends with its standard input."""
-    said = {"address": address, "modules": list(modules), "gpus": allocation.gpus, "each": allocation.each, "cores": allocation.cores}
+    said = {"address": address, "modules": list(modules)} | {name: getattr(allocation, name) for name in ("gpus", "each", "shared", "cores")}
     more = {"hosts": Counter(allocation.hosts), "patience": None if SYSTEMS[allocation.system].holds_input else DEATH_SECONDS}
     (own / "scheduler.json").write_text(json.dumps(said | more))
 

@@ -22,7 +22,7 @@ class Allocation:
     """Holds the nodes of a job of `system`, one of `SYSTEMS`.
 
     hosts: their names, each as often as the job has processors there; none: the system says that on each node. gpus: a worker for each GPU of a node, or for
-    the first `each` of them, and so many on `cores` beside these; else a worker for each of its processors.
+    the first `each` of them, or `shared` workers for each, and so many on `cores` beside these; else a worker for each of its processors.
     """
 
     system: str
@@ -32,6 +32,7 @@ class Allocation:
     gpus: bool = False
     each: int | None = None
     cores: int = 0
+    shared: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,8 +109,9 @@ class Meanwhile:
     ready: Callable[[], object]
 
 
-def placed(resources: Resources) -> Resources:
-    """Take the workers of the allocation that this process has, if it has one of several nodes and nobody said who is to work."""
+def placed(resources: Resources, shared: Callable[[], int] = lambda: 1) -> Resources:
+    """Take the workers of the allocation that this process has, if it has one of several nodes and nobody said who is to work. shared: tells how many workers
+    each GPU has, where none are on cores."""
     found = allocation() if resources.allocated and JOBS & os.environ.keys() else None
     if found is None or resources.scheduler or resources.workers is not None:
         return resources
@@ -121,7 +122,9 @@ def placed(resources: Resources) -> Resources:
             if resources.gpus:
                 raise
             return replace(resources, scheduler=found)
-    return replace(resources, scheduler=replace(found, gpus=resources.device != CPU.name, each=resources.gpus, cores=resources.cpu_workers))
+    cores = resources.cpu_workers
+    found = replace(found, gpus=resources.device != CPU.name, each=resources.gpus, cores=cores, shared=1 if cores else shared())
+    return replace(resources, scheduler=found)
 
 
 def choose(resources: Resources, *, hires: bool = True) -> Gpus:
@@ -223,12 +226,13 @@ def gpu_trouble() -> str | None:
     return None
 
 
-def of_workers(gpus: Gpus, found: Mapping[str, Any]) -> Gpus:
-    """Name the GPU of each hired worker, of what `usable` gave there. Raises NoWorkers where one has none."""
+def of_workers(gpus: Gpus, found: Mapping[str, Any], scheduler: str | Allocation) -> Gpus:
+    """Name the GPUs of hired workers, some of which may share each, by what `usable` gave there. Raises NoWorkers where one has none."""
     for worker, names in found.items():
         if not isinstance(names, dict):
             raise NoWorkers(f"worker {worker}: {names}; start GPU workers with `dask cuda worker`")
-    return replace(gpus, names={worker: next(iter(names.values())) for worker, names in found.items()})
+    named = sorted((next(iter(names.values())), worker) for worker, names in found.items())
+    return replace(gpus, names={worker: name for name, worker in named[:: scheduler.shared if isinstance(scheduler, Allocation) else 1]})
 
 
 def device_of(report: Mapping[str, Any]) -> str:

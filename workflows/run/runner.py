@@ -136,6 +136,10 @@ class RunKind(ABC, Generic[M, T, R]):
         """Tell whether this process works until the workers of several GPUs are there; beside one of them it finishes what it is at."""
         return True
 
+    def shared(self) -> int:
+        """Tell how many processes are to share each GPU of an allocation, before anything is read."""
+        return 1
+
     def precompiled(self, gpus: Gpus) -> precompile.Lists:
         """List kernels of the CPU that take long to compile, which others begin with while the input is read."""
         return []
@@ -163,7 +167,7 @@ def run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, tol
 
 
 def _run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, told: OnProgress) -> R:
-    gpus = kind.chosen(devices.choose(resources := devices.placed(resources)), resources)
+    gpus = kind.chosen(devices.choose(resources := devices.placed(resources, kind.shared)), resources)
     began = time.monotonic()
     starting = threading.Thread(target=kind.start, args=(gpus,), name="start")
     ready: Callable[..., object] = _nothing
@@ -176,7 +180,7 @@ def _run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, to
         if gpus.device.takes_gpu and resources.scheduler and going:
             with crew.timed("start"):
                 crew.hire()
-            gpus = devices.of_workers(gpus, crew.on_gpus_alone(crew.everywhere(usable)))
+            gpus = devices.of_workers(gpus, crew.on_gpus_alone(crew.everywhere(usable)), resources.scheduler)
         rundir.journal(crew.directory, "device", device=str(gpus), why=gpus.why)
         if going and gpus.device.takes_gpu and readers != "workers":
             crew.replace(list(gpus.names), kind.gpu_tasks if crew.readers else crew.threads)
@@ -231,7 +235,7 @@ def _run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, to
 
 def read(directory: str | Path, kind: RunKind[M, Any, Any], resources: Resources, told: OnProgress | None = None) -> M:
     """Run the first stage of `run` alone."""
-    return mending(str(Path(directory).absolute()), lambda: _read(directory, kind, devices.placed(resources), told or _nothing))
+    return mending(str(Path(directory).absolute()), lambda: _read(directory, kind, devices.placed(resources, kind.shared), told or _nothing))
 
 
 def _read(directory: str | Path, kind: RunKind[M, Any, Any], resources: Resources, told: OnProgress) -> M:

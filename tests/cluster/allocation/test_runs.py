@@ -110,14 +110,14 @@ def test_none_of_it_on_request(begin: Begin, tmp_path: Path, expected: bytes) ->
     assert (tmp_path / "out.sam").read_bytes() == expected
 
 
-def test_a_worker_for_each_gpu_of_every_node(begin: Begin, tmp_path: Path) -> None:
+def test_workers_for_each_gpu_of_every_node(begin: Begin, tmp_path: Path) -> None:
     """With stand-ins for GPUs, two a node, which processes have by the command's environment; how the system orders them is heeded."""
     (tmp_path / "t.fa").write_text(f">t\n{'GATTACACCTGAGTCATTGCCA' * 20}\n")
     stand_in = str(Path(__file__).parents[2] / "workflows" / "stand_in")
     words = ("genome", "t.fa", "t.fa", "-o", "run", "--device=gpu")
     assert begin("pbs_tmrsh", *words, TIDALIGN_TEST_GPUS="2", PYTHONPATH=stand_in).wait() == 0, said(tmp_path)
     report = json.loads((tmp_path / "run" / "report.json").read_text())
-    assert (report["workers"], report["device"]) == (4, "stand-in, stand-in, stand-in, stand-in")
+    assert (report["workers"], report["device"]) == (8, "stand-in, stand-in, stand-in, stand-in"), "two share each"
 
 
 @pytest.mark.slow

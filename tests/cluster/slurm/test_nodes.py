@@ -81,7 +81,7 @@ def test_a_run_that_has_lost_all_nodes_ends_and_can_be_resumed(slurm: Site, tmp_
     assert (tmp_path / "out.sam").read_bytes() == expected
 
 
-def test_a_worker_for_each_gpu_of_every_node(slurm: Site, tmp_path: Path) -> None:
+def test_workers_for_each_gpu_of_every_node(slurm: Site, tmp_path: Path) -> None:
     """With stand-ins for GPUs, two a node."""
     (tmp_path / "t.fa").write_text(f">t\n{'GATTACACCTGAGTCATTGCCA' * 20}\n")
     words = ("genome", "t.fa", "t.fa", "-o", "run", "--device=gpu")
@@ -90,7 +90,7 @@ def test_a_worker_for_each_gpu_of_every_node(slurm: Site, tmp_path: Path) -> Non
     number = submit(slurm, tmp_path, text, "--nodes=2", "--ntasks-per-node=1")
     assert slurm.wait_for(number)["JobState"] == "COMPLETED", (tmp_path / "log").read_text()
     report = json.loads((tmp_path / "run" / "report.json").read_text())
-    assert (report["workers"], report["device"]) == (4, "stand-in, stand-in, stand-in, stand-in")
+    assert (report["workers"], report["device"]) == (8, "stand-in, stand-in, stand-in, stand-in"), "two share each"
 
 
 def _begun(slurm: Site, folder: Path, seconds: int, *more: str) -> tuple[str, list[psutil.Process]]:

@@ -101,8 +101,25 @@ def test_where_there_is_no_gpu_beside_which_to_work(sides: Any, tmp_path: Path, 
 def test_an_allocation_has_them_on_each_node(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "allocation", lambda: Allocation("Slurm", "7", 4))
     monkeypatch.setenv("SLURM_JOB_ID", "7")
-    placed = devices.placed(Resources(device="gpu", gpus=2, cpu_workers=3))
-    assert placed.scheduler == Allocation("Slurm", "7", 4, gpus=True, each=2, cores=3)
+    placed = devices.placed(Resources(device="gpu", gpus=2, cpu_workers=3), lambda: 2)
+    assert placed.scheduler == Allocation("Slurm", "7", 4, gpus=True, each=2, cores=3), "with cores beside them none is shared"
     assert devices.choose(placed).cores == 3
     monkeypatch.setattr(node, "usable", lambda each: dict.fromkeys("01"[:each], "H200"))
-    assert node.environments({"gpus": True, "each": 2, "cores": 2}) == [{"CUDA_VISIBLE_DEVICES": name} for name in ("0", "1", "", "")]
+    monkeypatch.setattr(node, "shareable", lambda each: True)
+    said = {"gpus": True, "each": 2, "shared": 1, "cores": 2}
+    assert node.environments(said) == [{"CUDA_VISIBLE_DEVICES": name} for name in ("0", "1", "", "")]
+
+
+def test_an_allocation_has_several_processes_share_each_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But not where the GPU is for one process at a time; a GPU is named once."""
+    monkeypatch.setattr(devices, "allocation", lambda: Allocation("Slurm", "7", 2))
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    placed = devices.placed(Resources(device="gpu"), lambda: 2)
+    assert placed.scheduler == Allocation("Slurm", "7", 2, gpus=True, shared=2)
+    monkeypatch.setattr(node, "usable", lambda each: dict.fromkeys("01"[:each], "H200"))
+    for shareable, names in ((True, "0101"), (False, "01")):
+        monkeypatch.setattr(node, "shareable", lambda each, answer=shareable: answer)
+        assert [each["CUDA_VISIBLE_DEVICES"] for each in node.environments({"gpus": True, "each": None, "shared": 2, "cores": 0})] == [*names]
+    found, allocation = {f"worker {place}": {"0": model} for place, model in enumerate(("H200", "A100") * 2)}, placed.scheduler
+    assert allocation
+    assert sorted(devices.of_workers(devices.choose(placed), found, allocation).names.values()) == ["A100", "H200"]

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 SMALL_INPUT = 64_000_000
 """Bytes of input files below which this process reads them itself: starting workers takes a second or two."""
 
+PACKED = (".gz", ".bgz", ".2bit")
+"""Endings of files that have up to four letters a byte."""
+
 SHARED_BY, SHARED_WORK, SHARED_LETTERS = 2, 3.0, 1 << 26
 """Processes that share a GPU, from so many estimated seconds of each GPU on and where no side has more letters: threads make rows, and walk, while the GPU is
 another's, and one process has one interpreter lock for them. Of larger sides the search for seeds, which is the GPU's alone, takes most."""
@@ -157,6 +160,10 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
             return 1  # kernels of two processes take turns: what their threads gain, the start of workers and the turns cost
         much = tracker.gpu_seconds() > SHARED_WORK * len(gpus.names)
         return SHARED_BY if much and installed("dask_cuda") and may_start() else 1
+
+    def shared(self) -> int:
+        letters = [(4 if path.endswith(PACKED) else 1) * size for path, size in self._source.sizes().items()]  # at most, about
+        return SHARED_BY if min(letters, default=-1) >= 0 and max(letters) <= SHARED_LETTERS else 1
 
     def works_until_hired(self, tracker: Tiles) -> bool:
         return tracker.letters() <= SHARED_LETTERS  # of larger ones a task may have the GPU, and its memory, for minutes
