@@ -71,8 +71,8 @@ def track() -> None:
 
 
 def serve(modules: Sequence[str], *, gpus: bool = False) -> None:
-    """Start the fork server and have it load Dask, where workers are forked and none is there yet, and `modules`, or gpus: what has to do with these. Workers
-    load the others while CUDA begins. What is not installed is left out. Returns at once."""
+    """Start the fork server, where workers are forked and none is there yet, and have it load Dask and `modules`; for workers with GPUs what these are used
+    through, as they load modules while CUDA begins. What is not installed is left out. Returns at once."""
     if METHOD != "forkserver":
         return
     # Workers must not die of these while their tasks are let finish; processes inherit the mask

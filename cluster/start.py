@@ -216,7 +216,7 @@ def start(
 @contextmanager
 def _here(count: int, gpus: Sequence[str], modules: Sequence[str]) -> Iterator[Workers]:
     for thread in threading.enumerate():
-        if thread.name == _CLOSING:
+        if thread.name == _CLOSING:  # its workers' GPUs may be for one process at a time
             thread.join()
     client, local, workers = None, None, cast("Workers | None", None)
     scratch = tempfile.TemporaryDirectory(prefix="tidalign-", ignore_cleanup_errors=True)

@@ -6,6 +6,7 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Collection, Mapping
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,7 +48,7 @@ class Trials:
         path = Path(self._directory, f"probe.{token[:8]}.tmp")
         path.write_text(token)
         try:
-            seen = self._workers.everywhere(_reach, str(path), token, self._module)
+            seen = self._workers.on(workers, partial(_reach, str(path), token, self._module))
         finally:
             path.unlink()
         found = {worker: seen[worker] for worker in workers if not isinstance(seen.get(worker, OSError()), OSError)}

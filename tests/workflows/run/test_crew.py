@@ -3,7 +3,7 @@
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,8 +30,11 @@ class Two(start.Workers):
     def live(self) -> dict[str, int]:
         return {"a": 1, "b": 1}
 
+    def on(self, workers: Collection[str], function: Callable[..., Any]) -> dict[str, Any]:
+        return {worker: function() for worker in workers}
+
     def everywhere(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
-        return {worker: function(*arguments) for worker in self.live()}
+        return self.on(self.live(), lambda: function(*arguments))
 
 
 @pytest.fixture
@@ -136,9 +139,9 @@ def test_workers_that_leave_before_they_begin(staying: list[str], tmp_path: Path
     """The others do the work; where none is left it can be done later."""
 
     class Leaving(Two):
-        def everywhere(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+        def on(self, workers: Collection[str], function: Callable[..., Any]) -> dict[str, Any]:
             gone = OSError("Timed out trying to connect")
-            return {worker: function(*arguments) if worker in staying else gone for worker in self.live()}
+            return {worker: function() if worker in staying else gone for worker in workers}
 
     @contextmanager
     def started(*_: Any) -> Iterator[Leaving]:

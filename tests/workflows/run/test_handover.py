@@ -57,6 +57,9 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> None:
         def live(self) -> dict[str, int]:
             return {"a": 1}
 
+        def on(self, workers: Any, function: Any) -> dict[str, Any]:
+            return {"a": function()}
+
         def everywhere(self, function: Any, *arguments: Any) -> dict[str, Any]:
             return {"a": function(*arguments)}
 

@@ -162,7 +162,7 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
         return SHARED_BY if much and installed("dask_cuda") and may_start() else 1
 
     def shared(self) -> int:
-        letters = [(4 if path.endswith(PACKED) else 1) * size for path, size in self._source.sizes().items()]  # at most, about
+        letters = [file["size"] * (4 if file["path"].endswith(PACKED) else 1) for file in self._source.files()]  # at most, about
         return SHARED_BY if min(letters, default=-1) >= 0 and max(letters) <= SHARED_LETTERS else 1
 
     def works_until_hired(self, tracker: Tiles) -> bool:
