@@ -25,6 +25,7 @@ from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import Check, GenomeManifest
 from tidalign.pipeline.genome.repeats import repeats
 from tidalign.pipeline.genome.results import GenomeResults
+from tidalign.pipeline.genome.stages.unit import OF_DEPTH, OF_HSPS
 from tidalign.pipeline.schema import KEPT
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import GENOMES
@@ -257,6 +258,13 @@ def same_names(genome: Genome) -> str:
     return f"{count:,} of {len(first):,} sequences are named {shown(name)} in output{others}: names end at a blank, | or :; [nameparse=darkspace] keeps more"
 
 
+LEFT_OUT = {
+    OF_HSPS: "queries with more HSPs than --queryhsplimit",
+    OF_DEPTH: "strands of queries that pair more than --querydepth times their letters",
+}
+"""What is left out because it was asked for, of which LASTZ warns."""
+
+
 def is_partial(results: GenomeResults) -> bool:
     """Tell whether something was cut or given up; says what, a line each, for the first of them."""
     capped, shortfalls = results.statuses()["capped"], results.shortfalls()
@@ -264,6 +272,9 @@ def is_partial(results: GenomeResults) -> bool:
         say(f"{results.names[shortfall['job']]}, query {shortfall['query_name']}, strand {shortfall['strand']}: {shortfall['status']}: {shortfall['reason']}")
     if len(shortfalls) > 5:
         say(f"and {len(shortfalls) - 5:,} more, in report.json of the run directory")
+    for name, why in LEFT_OUT.items():
+        if count := rundir.read_report(str(results.path))["work"].get(name):
+            say(f"{why}, of which no alignment is given: {count:,}")
     return bool(capped or shortfalls)
 
 

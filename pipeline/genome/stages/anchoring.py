@@ -22,7 +22,7 @@ from tidalign.pipeline.genome.stages import anchors_file, gapped, seeding
 from tidalign.pipeline.genome.stages.filters import asked_of, passed
 from tidalign.pipeline.genome.stages.guards import Heartbeat
 from tidalign.pipeline.genome.stages.seeded import Seeded
-from tidalign.pipeline.genome.stages.unit import Unit
+from tidalign.pipeline.genome.stages.unit import OF_HSPS, Unit
 from tidalign.pipeline.schema import ANCHORS, HSPS, KEPT
 from tidalign.pipeline.store.files import UNSEALED, seal, writing_error
 
@@ -81,7 +81,7 @@ def find(unit: Unit, beat: Heartbeat, take: Callable[[Iterator[Any]], T], *, che
         anchors = seeding.anchors(unit.target_codes, unit.query_codes, found, parameters) if parameters.gapped else found
         return take(_in_order(unit, iter([anchors])))
     found = partial(seeding.find_anchors, unit.target, unit.query_codes, unit.strand)
-    rest = parameters, beat, partial(_passing, unit), partial(seeded, unit) if checkpoint else None, unit.limit, unit.origin
+    rest = parameters, beat, partial(_passing, unit), partial(seeded, unit) if checkpoint else None, unit.limit, unit.origin, partial(_left_out, unit)
     # Closed, as no other strand is seeded on the GPU until all its tiles are there or nobody wants them.
     try:
         with closing(found(unit.words(), *rest)) as tables:
@@ -91,6 +91,12 @@ def find(unit: Unit, beat: Heartbeat, take: Callable[[Iterator[Any]], T], *, che
             raise
     unit.counts["strands seeded by the host for lack of room"] += 1
     return take(_in_order(unit, found(unit.words_here(), *rest)))
+
+
+def _left_out(unit: Unit) -> None:
+    """Count a query of which LASTZ would warn, once for its strands."""
+    if unit.strand == strands(unit.parameters)[0]:
+        unit.counts[OF_HSPS] = 1
 
 
 def _in_order(unit: Unit, found: Iterator[Any]) -> Iterator[Any]:

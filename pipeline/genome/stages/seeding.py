@@ -55,18 +55,19 @@ def find_anchors(
     seeded: Callable[[str], Seeded] | None = None,
     lowest: Callable[[int], None] = lambda _: None,
     origin: int = 0,
+    left_out: Callable[[], None] = lambda: None,
 ) -> Generator[Any, None, None]:
     """Find the anchors (ANCHORS) of a query strand in order of arrival, in tables of at most PIECE; the HSPs they come from (HSPS) where these are the result.
     `words`: the target's. `beat` is called after every few thousand hits, with the query place that was reached. `passing`: leaves out HSPs that are not to be
     chained. `seeded`: where what is found of a strand (+ or -) is written down from time to time, and was before. `lowest`: is told the least score of an
-    alignment where the HSPs say it (`hsp_cover`). `origin`: where the query begins in LASTZ's memory.
+    alignment where the HSPs say it (`hsp_cover`). `origin`: where the query begins in LASTZ's memory. `left_out`: is told that the query has too many HSPs.
 
     A tile of hits is in memory at a time. Chains, and limits over both strands of a query (`query_hsp_best`, `query_hsp_limit`), need all HSPs; the latter
     those of the other strand as well, which are then found here, too.
     """
     of_all = parameters.query_hsp_limit, parameters.hsp_cover, parameters.chain
     if any(each is not None for each in of_all) or _best_are_chosen(parameters):
-        tiles = iter([_chosen(target, query, strand, words, parameters, beat, passing, seeded, lowest, origin)])
+        tiles = iter([_chosen(target, query, strand, words, parameters, beat, passing, seeded, lowest, origin, left_out)])
     else:
         found = _segments(words, query, parameters, beat, seeded=seeded and seeded(strand))
         tiles = (pa.table(_columns(scored(words.target, query, segments, parameters)), schema=HSPS) for segments in found)
@@ -108,6 +109,7 @@ def _chosen(
     seeded: Callable[[str], Seeded] | None,
     lowest: Callable[[int], None],
     origin: int,
+    left_out: Callable[[], None],
 ) -> Any:
     """Choose the HSPs (HSPS) of a query strand that are left by what looks at all of them."""
 
@@ -115,7 +117,9 @@ def _chosen(
         return Segments.concat(list(_segments(words, codes, parameters, beat, seeded=seeded and seeded(name))))
 
     if parameters.query_hsp_limit is not None:
-        segments = _within(parameters.query_hsp_limit, words, query, strand, parameters, beat)
+        segments, within = _within(parameters.query_hsp_limit, words, query, strand, parameters, beat)
+        if not within:
+            left_out()
     elif parameters.hsp_cover is not None:
         segments, score = _covering(words, query, strand, parameters, beat)
         lowest(score)
@@ -236,10 +240,12 @@ def given_up(words: Words, query: Codes, parameters: GenomeParameters) -> bool:
     return limit is not None and not parameters.query_hsp_keep and _counted(limit, words, query, "+", parameters, lambda _: None)[1] > limit
 
 
-def _within(limit: int, words: Words, query: Codes, strand: str, parameters: GenomeParameters, beat: Heartbeat) -> Segments:
-    """Find the HSPs of a strand if the query has at most `limit` of them, else none; with `query_hsp_keep` those that were found before that was known."""
+def _within(limit: int, words: Words, query: Codes, strand: str, parameters: GenomeParameters, beat: Heartbeat) -> tuple[Segments, bool]:
+    """Find the HSPs of a strand if the query has at most `limit` of them, else none; with `query_hsp_keep` those that were found before that was known. Tell,
+    too, whether there may be any."""
     segments, total = _counted(limit, words, query, strand, parameters, beat)
-    return segments if parameters.query_hsp_keep or total <= limit else Segments.concat([])
+    within = parameters.query_hsp_keep or total <= limit
+    return (segments if within else Segments.concat([])), within
 
 
 def _counted(limit: int, words: Words, query: Codes, strand: str, parameters: GenomeParameters, beat: Heartbeat) -> tuple[Segments, int]:

@@ -29,6 +29,9 @@ from tidalign.pipeline.genome.stages.masked import MaskedTarget
 from tidalign.pipeline.genome.stages.seeded import Known
 from tidalign.pipeline.genome.stages.strands import Strands
 
+OF_HSPS, OF_DEPTH = "queries left out for their HSPs", "strands left out for their depth"
+"""What a run counts of `query_hsp_limit` and `query_depth`."""
+
 
 class Words(Protocol):
     """The words of a target, and the search of a query strand for them.

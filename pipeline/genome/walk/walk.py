@@ -29,7 +29,7 @@ from tidalign.pipeline.genome.stages.anchoring import anchors_path, count_anchor
 from tidalign.pipeline.genome.stages.anchors_file import ROWS, places
 from tidalign.pipeline.genome.stages.filters import asked_of, keep
 from tidalign.pipeline.genome.stages.guards import Budget, Heartbeat, RowsAndShortfalls
-from tidalign.pipeline.genome.stages.unit import Unit
+from tidalign.pipeline.genome.stages.unit import OF_DEPTH, Unit
 from tidalign.pipeline.genome.walk import checkpoints, inner
 from tidalign.pipeline.genome.walk.waves import Waves
 from tidalign.pipeline.schema import AHEAD
@@ -196,6 +196,7 @@ def _chosen(unit: Unit, commit: Commit) -> Extensions:
         # In single precision, as LASTZ has it.
         beyond = np.flatnonzero(pairs > math.ceil(np.float32(depth) * np.float32(len(unit.query_codes))))
         if len(beyond):
+            unit.counts[OF_DEPTH] = int(not keep)
             found = found.take(np.flatnonzero(found.anchor <= kept.anchor[beyond[0]]) if keep else [])
     return found.take(np.flatnonzero((found.score >= unit.least) | (found.anchor == gapped.TRIVIAL))) if parameters.all_bounds else found
 

@@ -50,6 +50,23 @@ def test_points_for_r_beside_another_output(tmp_path: Path) -> None:
     assert (tmp_path / "points").read_text().splitlines() == golden("mt_chimp.rdotplot.gz") != []
 
 
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("--queryhsplimit=3", "queries with more HSPs than --queryhsplimit, of which no alignment is given: 1"),
+        ("--queryhsplimit=keep,nowarn:3", ""),
+        ("--queryhsplimit=100000", ""),
+        ("--querydepth=0.01", "strands of queries that pair more than --querydepth times their letters, of which no alignment is given: 1"),
+        ("--querydepth=keep,nowarn:0.01", ""),
+    ],
+)
+def test_what_is_left_out_is_told(option: str, said: str, tmp_path: Path) -> None:
+    done = program("genome", HUMAN, CHIMP, option, "-o", tmp_path / "x.axt", "--device=cpu")
+    assert done.returncode == 0 and (said in done.stderr if said else "no alignment is given" not in done.stderr)
+    rows = [line for line in (tmp_path / "x.axt").read_text().splitlines() if line and not line.startswith("#")]
+    assert (not rows) is bool(said)
+
+
 def test_points_beside_another_output_are_all(tmp_path: Path) -> None:
     """LASTZ 1.04.22 limits those of --format=rdotplot alone: 3 of a query here."""
     words = ["genome", HUMAN, CHIMP, "--queryhsplimit=keep,nowarn:3", "--device=cpu"]
