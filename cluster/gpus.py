@@ -177,8 +177,7 @@ TURN_SECONDS = 10.0
 
 @contextmanager
 def _turn(path: Path) -> Iterator[None]:
-    """Wait for the turn of this process. CUDA begins in several processes of a host side by side as late as in the last of them one after the other, a third of
-    a second each; so the first works a second sooner on a host of four GPUs."""
+    """Wait for the turn of this process: side by side, processes of a host are all as late as the last of them one after the other, 0.33 s each."""
     with ExitStack() as stack:
         with suppress(OSError):  # then side by side
             file, until = stack.enter_context(path.open("w")), time.monotonic() + TURN_SECONDS

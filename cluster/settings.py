@@ -7,7 +7,7 @@ from tidalign.cluster.private import NO_ROUTES
 
 PRELOAD = "tidalign.cluster.unasked"
 OF_GPUS = [PRELOAD, "tidalign.cluster.gpus"]
-"""What workers load first, and those with GPUs: Dask calls `dask_setup` there."""
+"""Modules that workers load first, and those that workers with GPUs do: Dask calls `dask_setup` there."""
 
 _SETTINGS = NO_ROUTES | {
     "distributed.worker.preload": [PRELOAD],

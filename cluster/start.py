@@ -57,7 +57,7 @@ class Workers:
     connect: gives another client of the scheduler; None: there is no other. look: tells of nodes that are lost; None: nodes are somebody else's.
     trials: of workers that join; said: what they came to, by worker. places: where each worker is, or was. crews: what `crew` says, where not all are alike.
     tried: whether workers that join, or start again, are tried before they get a task: those of somebody else, and those with GPUs, which may fail for good.
-    awaited: whether some that are there have not answered a trial yet. over: whether all is done, and nobody waits for the end of those on this machine.
+    awaited: whether a trial said that some are ready before long. over: whether all is done, and nobody waits for the end of those on this machine.
     """
 
     client: Any
@@ -81,6 +81,7 @@ class Workers:
         threads = self.live()
         if not self.tried:
             return threads
+        self.awaited = False
         if joined := {worker: cast("str | None", None) for worker in threads if worker not in self.said}:
             for trial in self.trials:
                 answers = trial(list(joined))
@@ -88,7 +89,6 @@ class Workers:
             self.said |= joined
             for worker, trouble in ((worker, trouble) for worker, trouble in joined.items() if trouble):
                 logging.getLogger("tidalign").warning("worker %s, which has just joined, %s; it is not used", worker, trouble)
-        self.awaited = not threads.keys() <= self.said.keys()
         return {worker: count for worker, count in threads.items() if self.said.get(worker, "has left") is None}
 
     def hired(self) -> int:

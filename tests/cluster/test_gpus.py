@@ -223,6 +223,14 @@ def test_processes_of_a_host_begin_one_after_the_other(tmp_path: Path) -> None:
     assert all(later - sooner >= 0.2 for sooner, later in pairwise(entered)) and len(entered) == 3
 
 
+def test_workers_of_a_run_have_one_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = list[Any]()
+    monkeypatch.setattr(gpus, "begin", lambda count, turns: begun.append((count, turns)))
+    for name in ("worker-a", "worker-b"):
+        gpus.dask_setup(types.SimpleNamespace(local_directory=str(tmp_path / name)))
+    assert begun == [(1, tmp_path / "begin.lock")] * 2
+
+
 def test_a_turn_that_does_not_come_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpus, "TURN_SECONDS", 0.2)
     began = time.monotonic()

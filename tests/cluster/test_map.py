@@ -86,7 +86,7 @@ def test_a_task_whose_worker_dies_comes_back(two: Workers, tmp_path: Path) -> No
 
 
 def test_a_worker_with_room_gets_the_next_task(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of two that have two tasks at a time none has three while the other has one; one that is slow gets fewer."""
+    """Give none of two, which have two tasks at a time, a third one while the other has one, and fewer to one that is slow."""
     given: dict[Any, str] = {}
 
     class Future:
@@ -351,20 +351,21 @@ def test_a_worker_that_is_not_ready_gets_tasks_once_it_is(external: Any) -> None
 
     def ready(workers: Collection[str]) -> dict[str, str | None]:
         asked.extend(workers)
-        return {worker: None for worker in workers if worker != late or asked.count(late) > 8}
+        hired.awaited = late in workers and asked.count(late) < 9
+        return {worker: None for worker in workers if worker != late or not hired.awaited}
 
-    with start(scheduler=external.address) as workers:
-        late, other = sorted(workers.live())
-        assert workers.undergo(ready) == {} and set(workers.said) == {other}
-        assert (set(workers.fit()), workers.awaited) == ({other}, True)
+    with start(scheduler=external.address) as hired:
+        late, other = sorted(hired.live())
+        assert hired.undergo(ready) == {} and set(hired.said) == {other}
+        assert (set(hired.fit()), hired.awaited) == ({other}, True)
         seen: list[str] = []
 
         class Where(Recorded):
             def done(self, task: Task, result: Any) -> None:
                 seen.append(result)
 
-        run_on(workers, [Task(f"t{i}", whereabouts, (0.1,)) for i in range(30)], Where(), Stop())
-        assert set(seen[:2]) == {other} and set(seen) == {other, late} and not workers.awaited
+        run_on(hired, [Task(f"t{i}", whereabouts, (0.1,)) for i in range(30)], Where(), Stop())
+        assert set(seen[:2]) == {other} and set(seen) == {other, late} and not hired.awaited
         assert asked.count(late) == 9 and seen.index(late) < 25, "looked at every tenth of a second"
 
 

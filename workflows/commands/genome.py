@@ -262,7 +262,7 @@ LEFT_OUT = {
     OF_HSPS: "queries with more HSPs than --queryhsplimit",
     OF_DEPTH: "strands of queries that pair more than --querydepth times their letters",
 }
-"""What is left out because it was asked for, of which LASTZ warns."""
+"""Words for what is left out as it was asked for, of which LASTZ warns."""
 
 
 def is_partial(results: GenomeResults) -> bool:
@@ -272,8 +272,9 @@ def is_partial(results: GenomeResults) -> bool:
         say(f"{results.names[shortfall['job']]}, query {shortfall['query_name']}, strand {shortfall['strand']}: {shortfall['status']}: {shortfall['reason']}")
     if len(shortfalls) > 5:
         say(f"and {len(shortfalls) - 5:,} more, in report.json of the run directory")
+    work = rundir.read_report(str(results.path))["work"]
     for name, why in LEFT_OUT.items():
-        if count := rundir.read_report(str(results.path))["work"].get(name):
+        if count := work.get(name):
             say(f"{why}, of which no alignment is given: {count:,}")
     return bool(capped or shortfalls)
 

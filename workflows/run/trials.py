@@ -79,6 +79,7 @@ class Trials:
         GPU is for the cores."""
         crew = self._workers
         late = crew.on(workers, beginning)
+        crew.awaited = True in late.values()
         if not (workers := [worker for worker in workers if late.get(worker) is not True]):
             return {}
         troubles, hosts, names = (crew.on(workers, function) for function in (gpu_trouble, platform.node, gpu_name))

@@ -30,7 +30,7 @@ from tidalign.pipeline.genome.stages.seeded import Known
 from tidalign.pipeline.genome.stages.strands import Strands
 
 OF_HSPS, OF_DEPTH = "queries left out for their HSPs", "strands left out for their depth"
-"""What a run counts of `query_hsp_limit` and `query_depth`."""
+"""Names of what a run counts for `query_hsp_limit` and `query_depth`."""
 
 
 class Words(Protocol):

@@ -221,7 +221,12 @@ def test_workers_that_come_when_all_is_done_did_nothing(readers: int, tmp_path: 
 
 
 def test_this_process_works_until_the_last_worker_is_there(tmp_path: Path, log: list[str], let: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Trials, "gpus", lambda _, workers: {worker: None for worker in workers if worker == "a"})
+
+    def gpus(trials: Trials, workers: Collection[str]) -> dict[str, None]:
+        trials._workers.awaited = "b" in workers
+        return {worker: None for worker in workers if worker == "a"}
+
+    monkeypatch.setattr(Trials, "gpus", gpus)
     mine = crew(tmp_path)
     mine.replace(["0", "1"], 2)
     mine.begin_to_hire(working=True)
@@ -230,7 +235,6 @@ def test_this_process_works_until_the_last_worker_is_there(tmp_path: Path, log: 
     mine.hire()
     assert mine._workers
     assert mine._workers.awaited and mine.works and mine.size == 2
-    monkeypatch.setattr(Trials, "gpus", lambda _, workers: dict.fromkeys(workers))
     mine._workers.trials[1:] = [lambda workers: dict.fromkeys(workers)]
     assert mine._workers.hired() == 2
     assert not mine.works and mine._room()["work"] == 0

@@ -29,7 +29,7 @@ from tidalign.workflows.cli import main
 from tidalign.workflows.run import devices
 from tidalign.workflows.run.devices import Resources
 from tidalign.workflows.run.genome import run as genome_run
-from tidalign.workflows.run.genome.run import SHARED_WORK, run_genomes
+from tidalign.workflows.run.genome.run import SHARED_LETTERS, SHARED_WORK, Genomes, run_genomes
 from tidalign.workflows.status import Exit
 
 WORKFLOWS = Path(__file__).parents[2]
@@ -149,6 +149,24 @@ def test_this_process_works_until_workers_are_there(tmp_path: Path, sides: Any, 
     assert answer(tmp_path / "run") == answers["exact"]
     times = {name: [event["time"] for event in journal(tmp_path / "run", name)] for name in ("done", "hired")}
     assert min(times["done"]) < min(times["hired"], default=inf)
+
+
+@pytest.mark.parametrize(
+    ("names", "size", "processes"),
+    [("t.fa q.fa", SHARED_LETTERS, 2), ("t.fa q.fa", SHARED_LETTERS + 1, 1), ("t.fa.gz q.fa", SHARED_LETTERS // 2, 1), ("t.fa -", -1, 1)],
+)
+def test_gpus_of_an_allocation_are_shared_by_small_genomes(sides: Any, monkeypatch: pytest.MonkeyPatch, names: str, size: int, processes: int) -> None:
+    kind = Genomes(GenomeSource((Pair("pair", *sides),)), GenomeParameters())
+    monkeypatch.setattr(
+        GenomeSource, "files", lambda _: [{"path": name, "size": 1000 if at == 0 and size < 0 else size} for at, name in enumerate(names.split())]
+    )
+    assert kind.shared() == processes
+
+
+@pytest.mark.parametrize(("letters", "works"), [(SHARED_LETTERS, True), (SHARED_LETTERS + 1, False)])
+def test_no_large_genome_is_begun_on_a_gpu_that_a_worker_is_to_have(sides: Any, letters: int, works: bool) -> None:
+    kind, tracker = Genomes(GenomeSource((Pair("pair", *sides),)), GenomeParameters()), mock.Mock(letters=lambda: letters)
+    assert kind.works_until_hired(tracker) is works
 
 
 def test_where_no_worker_can_be_started_this_process_works(
