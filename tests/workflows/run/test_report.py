@@ -15,12 +15,20 @@ from tidalign.pipeline.pairs.input.read import inspect
 from tidalign.workflows.run.pairs.run import Pairs
 from tidalign.workflows.run.report import Beside
 
+_LEFT_BEHIND = set[threading.Thread]()
+"""Threads of the tests before this one, which may have given theirs up for good."""
+
+
+@pytest.fixture(autouse=True)
+def _left_behind() -> None:
+    _LEFT_BEHIND.update(threading.enumerate())
+
 
 def over() -> bool:
-    """Wait a while for threads that make forecasts; tell whether none is left."""
-    threads = [thread for thread in threading.enumerate() if thread.name == THREAD]
+    """Wait a while for the threads that make this test's forecasts, which compile; tell whether none is left."""
+    threads = [thread for thread in threading.enumerate() if thread.name == THREAD and thread not in _LEFT_BEHIND]
     for thread in threads:
-        thread.join(30)
+        thread.join(120)
     return not any(thread.is_alive() for thread in threads)
 
 
