@@ -1,5 +1,6 @@
 """Makes the modules beside this file (oracle, simulate, conformance) importable by every test, and no test of Hypothesis depend on the clock."""
 
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -15,6 +16,10 @@ from hypothesis import HealthCheck, settings
 # Kernels are compiled on the way, and others may be on the machine.
 settings.register_profile("tidalign", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("tidalign")
+
+if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+    # Under nohup: what tests start would ignore it too, but heeds it where this process has a handler of its own.
+    signal.signal(signal.SIGHUP, lambda *_: None)
 
 __all__ = ["pytest_terminal_summary"]  # a hook
 
