@@ -7,7 +7,7 @@ from typing import Any
 
 from tidalign.cluster.settings import OF_GPUS
 
-_OF_GPUS = ("preload", "preload_argv", "data", "plugins")
+_OPTIONS_OF_DASK_CUDA = ("preload", "preload_argv", "data", "plugins")
 """Options of what dask-cuda has its workers load and hold."""
 
 
@@ -32,7 +32,7 @@ def with_own(kind: type[Any], gpus: Sequence[str]) -> type[Any]:
                     first = next(device for device in self.cuda_visible_devices if str(device) == gpu)
                     return {name: copy.deepcopy(self.worker_spec[first])}
             name = next(name for name in (f"core-{number}" for number in count()) if name not in self.worker_spec)
-            options = {name: value for name, value in self.new_spec["options"].items() if name not in _OF_GPUS}
+            options = {name: value for name, value in self.new_spec["options"].items() if name not in _OPTIONS_OF_DASK_CUDA}
             return {name: self.new_spec | {"options": options | {"nthreads": 1, "env": {"CUDA_VISIBLE_DEVICES": ""}}}}
 
     return Own

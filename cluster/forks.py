@@ -57,7 +57,7 @@ def _make_folder() -> None:
 
 
 _GPU_MODULES = ("dask_cuda", "cuda.core", "cupy")
-"""Modules that workers with GPUs load first. Loading them does not begin CUDA, which would make it useless to those that are forked afterwards."""
+"""Modules that workers with GPUs are forked with. Loading them does not begin CUDA, which would make it useless to those that are forked afterwards."""
 
 
 def track() -> None:

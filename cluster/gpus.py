@@ -111,20 +111,23 @@ def begin(count: int | None, turns: Path | None = None) -> None:
     count: of GPUs that are wanted, None for all. turns: a file by which processes begin one after the other; None: at once. Nothing is said of what goes wrong:
     whoever uses the GPU meets it again.
     """
-    global _known
+    global _known, _beginning
     _known = threading.Event()
+    if turns:
+        _known.set()  # who asks meanwhile asks NVML: it may be a while
     listed = _listed()
     if len(listed) > 1:
         os.putenv("CUDA_VISIBLE_DEVICES", listed[0])  # for CUDA, which takes 0.2 s for each that it sees; who asks this process's os.environ sees all
-    threading.Thread(target=_begin, args=(count or len(listed) or None, _known, turns), name=_BEGIN).start()
+    _beginning = threading.Thread(target=_begin, args=(count or len(listed) or None, _known, turns))
+    _beginning.start()
 
 
-_BEGIN = "begin"
+_beginning: threading.Thread | None = None
 
 
 def beginning() -> bool:
     """Tell whether CUDA is still beginning in this process."""
-    return any(thread.name == _BEGIN for thread in threading.enumerate())
+    return bool(_beginning and _beginning.is_alive())
 
 
 def dask_setup(worker: Any) -> None:

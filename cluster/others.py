@@ -15,7 +15,7 @@ from typing import Any, cast
 from distributed import Client
 
 import tidalign
-from tidalign.cluster.backlog import Backlog
+from tidalign.cluster.dispatch.backlog import Backlog
 from tidalign.cluster.errors import ClusterLost, NoWorkers
 from tidalign.cluster.given import KnownAddress
 from tidalign.cluster.gpus import TASKS_OF_A_GPU

@@ -6,8 +6,10 @@ from tidalign.cluster import forks
 from tidalign.cluster.private import NO_ROUTES
 
 PRELOAD = "tidalign.cluster.unasked"
+"""Module that workers load first."""
+
 OF_GPUS = [PRELOAD, "tidalign.cluster.gpus"]
-"""Modules that workers load first, and those that workers with GPUs do: Dask calls `dask_setup` there."""
+"""Modules that workers with GPUs load first; Dask calls `dask_setup` of the second."""
 
 _SETTINGS = NO_ROUTES | {
     "distributed.worker.preload": [PRELOAD],

@@ -20,8 +20,8 @@ from types import FrameType
 from tidalign.cluster.allocation.systems import JOBS, allocation
 from tidalign.cluster.errors import ClusterLost, Hangs, NoWorkers, Stopped
 from tidalign.cluster.gpus import begin, installed
+from tidalign.cluster.here import THREAD
 from tidalign.cluster.stop import heeded, limited
-from tidalign.cluster.task import THREAD
 from tidalign.pipeline.device import may_take_gpu
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, ManifestMismatch, MissingInput, OutputClosed
 from tidalign.workflows import libraries, limits, logs

@@ -19,7 +19,7 @@ import record
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "cluster"))
 
-from tidalign.cluster.map import run_on
+from tidalign.cluster.dispatch.run import run_on
 from tidalign.cluster.start import start
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task

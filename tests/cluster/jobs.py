@@ -8,7 +8,7 @@ from pathlib import Path
 
 from distributed import get_worker
 
-from tidalign.cluster.task import logged
+from tidalign.cluster.worker import logged
 
 
 def square(number: int, seconds: float = 0) -> int:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from external import External
 from jobs import at_speed, whereabouts
-from test_map import Recorded
+from test_dispatch import Recorded
 
-from tidalign.cluster.map import run_on
+from tidalign.cluster.dispatch.run import run_on
 from tidalign.cluster.start import start
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task

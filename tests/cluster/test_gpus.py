@@ -231,6 +231,20 @@ def test_workers_of_a_run_have_one_lock(tmp_path: Path, monkeypatch: pytest.Monk
     assert begun == [(1, tmp_path / "begin.lock")] * 2
 
 
+def test_a_worker_names_its_gpu_while_cuda_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ask NVML, which answers though CUDA may hang; and say that it has not begun."""
+    installed(monkeypatch, ["H200"])
+    let = threading.Event()
+    for name, value in (("_known", None), ("_beginning", None), ("_begin", lambda *_: let.wait(60))):
+        monkeypatch.setattr(gpus, name, value)
+    gpus.dask_setup(types.SimpleNamespace(local_directory=str(tmp_path / "worker")))
+    assert gpus.beginning() and gpus.usable() == {"0": "H200"}
+    let.set()
+    assert gpus._beginning
+    gpus._beginning.join(60)
+    assert not gpus.beginning()
+
+
 def test_a_turn_that_does_not_come_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpus, "TURN_SECONDS", 0.2)
     began = time.monotonic()

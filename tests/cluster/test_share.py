@@ -10,13 +10,14 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 from jobs import square
-from test_map import Recorded
+from test_dispatch import Recorded
 
-from tidalign.cluster.map import run_on
-from tidalign.cluster.share import Share, fastest_first
-from tidalign.cluster.start import Workers, start
+from tidalign.cluster.dispatch.run import run_on
+from tidalign.cluster.dispatch.share import Share, fastest_first
+from tidalign.cluster.start import start
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Queue, Task
+from tidalign.cluster.workers import Workers
 
 GPU, CORE = (100.0, False), (1.0, True)
 
@@ -27,7 +28,7 @@ def task(seconds: float, sort: str = "extend", key: str = "t") -> Task:
 
 def share(gpu_threads: int = 1, cores: int = 1) -> Share:
     found = Share()
-    found.crews = {GPU: (1, gpu_threads), CORE: (cores, cores)}
+    found.pools = {GPU: (1, gpu_threads), CORE: (cores, cores)}
     return found
 
 
@@ -100,11 +101,11 @@ def test_a_gpu_chooses_before_a_core() -> None:
 def two() -> Iterator[Workers]:
     with start(2) as workers:
         gpu, core = workers.live()
-        workers.crews[gpu] = GPU
+        workers.pools[gpu] = GPU
         workers.said.update({gpu: None, core: None})
 
         def joins(joined: Any) -> dict[str, str | None]:  # a worker that starts again is a core, too
-            workers.crews.update(dict.fromkeys(joined, CORE))
+            workers.pools.update(dict.fromkeys(joined, CORE))
             return dict.fromkeys(joined)
 
         joins([core])

@@ -133,7 +133,7 @@ def test_who_is_done_does_not_wait_for_the_end_of_workers(monkeypatch: pytest.Mo
     def late(*arguments: Any) -> None:
         let.wait(60)
         close(*arguments)
-        closed.append(arguments[-1].name)
+        closed.append(arguments[2].name)
 
     monkeypatch.setattr(starting, "_close", late)
     with start(1) as workers:
@@ -144,6 +144,14 @@ def test_who_is_done_does_not_wait_for_the_end_of_workers(monkeypatch: pytest.Mo
     with start(1) as workers:
         assert len(closed) == 1 and not Path(closed[0]).exists() and not any(map(psutil.pid_exists, first.values()))
     assert len(closed) == 2, "of what may go on nobody goes before the end"
+
+
+def test_nothing_is_said_of_the_end_of_workers() -> None:
+    """Dask's own messages are kept back to the end of those that nobody waits for, too."""
+    program = "import os\nfrom tidalign.cluster.start import start\nif __name__ == '__main__':\n"
+    program += "    with start(2) as workers:\n        workers.over = bool(workers.everywhere(os.getpid))\n    print('over')\n"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "over\n", "")
 
 
 def test_one_worker_a_core_unless_told(monkeypatch: pytest.MonkeyPatch) -> None:

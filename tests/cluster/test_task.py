@@ -14,11 +14,13 @@ from typing import Any
 import pytest
 from jobs import crash
 
+from tidalign.cluster import here as in_this_process
 from tidalign.cluster import stop as stopping
-from tidalign.cluster import task as task_module
 from tidalign.cluster.errors import Stopped
+from tidalign.cluster.here import Threads, run_here
 from tidalign.cluster.stop import Stop, on_signals
-from tidalign.cluster.task import Queue, Task, Threads, logged, run_here
+from tidalign.cluster.task import Queue, Task
+from tidalign.cluster.worker import logged
 
 
 class Recorded:
@@ -57,7 +59,7 @@ def test_what_a_failure_asks_for_is_run_and_other_failures_end_the_run() -> None
 
 def test_the_pulse_of_what_runs_in_this_thread_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """While it runs, and not when its outcome is told."""
-    monkeypatch.setattr(task_module, "PULSE_SECONDS", 0.01)
+    monkeypatch.setattr(in_this_process, "PULSE_SECONDS", 0.01)
     looked = threading.Event()
 
     class Told(Recorded):
@@ -72,7 +74,7 @@ def test_the_pulse_of_what_runs_in_this_thread_is_looked_at(monkeypatch: pytest.
 
 def test_threads_run_tasks_at_a_time_and_outcomes_are_told_in_the_callers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both tasks wait for each other, so one alone would never end; the pulse of what runs is looked at meanwhile."""
-    monkeypatch.setattr(task_module, "PULSE_SECONDS", 0.01)
+    monkeypatch.setattr(in_this_process, "PULSE_SECONDS", 0.01)
     met, looked = threading.Barrier(2, timeout=600), threading.Event()
 
     def meet() -> int:

@@ -9,15 +9,16 @@ from typing import Any
 
 import pytest
 from jobs import die_once, refuse, square
-from test_map import Recorded
+from test_dispatch import Recorded
 
-from tidalign.cluster import map as mapping
-from tidalign.cluster.flight import Flight
-from tidalign.cluster.map import run_on
-from tidalign.cluster.start import Workers, start
+from tidalign.cluster.dispatch import run as dispatch
+from tidalign.cluster.dispatch.flight import Flight
+from tidalign.cluster.dispatch.run import run_on
+from tidalign.cluster.dispatch.together import MAX_CALLS, TOGETHER_SECONDS, Pace, together
+from tidalign.cluster.start import start
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Queue, Task
-from tidalign.cluster.together import MAX_CALLS, TOGETHER_SECONDS, Pace, together
+from tidalign.cluster.workers import Workers
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def sent(two: Workers, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @pytest.fixture
 def all_short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have tasks be short that take what they take on the busiest machine, where an answer of a scheduler alone takes longer than they may in all."""
-    monkeypatch.setattr("tidalign.cluster.together.TOGETHER_SECONDS", 1e4)
+    monkeypatch.setattr("tidalign.cluster.dispatch.together.TOGETHER_SECONDS", 1e4)
 
 
 @pytest.mark.usefixtures("all_short")
@@ -206,9 +207,9 @@ class Event:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(mapping, "time", made)
-    monkeypatch.setattr(mapping, "Flight", lambda *arguments: Flight(*arguments, began=made.now))
-    monkeypatch.setattr(mapping, "threading", SimpleNamespace(Event=lambda: Event(made)))
+    monkeypatch.setattr(dispatch, "time", made)
+    monkeypatch.setattr(dispatch, "Flight", lambda *arguments: Flight(*arguments, began=made.now))
+    monkeypatch.setattr(dispatch, "threading", SimpleNamespace(Event=lambda: Event(made)))
     return made
 
 
@@ -265,15 +266,15 @@ class FakeClient:
 
 class FakeWorkers(Workers):
     def live(self) -> dict[str, int]:
-        return dict.fromkeys(self.crews, 1)
+        return dict.fromkeys(self.pools, 1)
 
 
 def test_slow_workers_get_what_they_do_in_time(clock: Clock) -> None:
     """Two GPUs, one of half the other's speed, and two cores: all are done at about the same time, and each does what it does in a second."""
     speeds = {"fast": 40.0, "half": 20.0, "core0": 1.0, "core1": 1.0}
     client = FakeClient(speeds, clock)
-    crews = {worker: (speed, speed == 1.0) for worker, speed in speeds.items()}
-    workers = FakeWorkers(client, object(), 4, said=dict.fromkeys(speeds), crews=crews)
+    pools = {worker: (speed, speed == 1.0) for worker, speed in speeds.items()}
+    workers = FakeWorkers(client, object(), 4, said=dict.fromkeys(speeds), pools=pools)
     lengths = [0.2 + 0.05 * (number % 9) for number in range(180)] + [8.0] * 6
     tasks = [Task(f"t{n}", square, (length, "gpu"), length, seconds=length, on_core=((length, "core"), 60.0)) for n, length in enumerate(lengths)]
     run_on(workers, tasks, Recorded(), Stop())
@@ -290,6 +291,6 @@ def test_slow_workers_get_what_they_do_in_time(clock: Clock) -> None:
 
 def test_cores_do_all_where_no_gpu_is_left(clock: Clock) -> None:
     client = FakeClient({"core0": 100.0}, clock)
-    workers = FakeWorkers(client, object(), 2, said={"core0": None}, crews={"core0": (1.0, True)})
+    workers = FakeWorkers(client, object(), 2, said={"core0": None}, pools={"core0": (1.0, True)})
     run_on(workers, [Task("long", square, (50.0, "gpu"), 50.0, seconds=50.0, on_core=((50.0, "core"), 60.0))], Recorded(), Stop())
     assert client.did == [("core0", 50.0, True)]

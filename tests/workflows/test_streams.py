@@ -16,7 +16,7 @@ import psutil
 import pytest
 from ending import wait_until
 
-from tidalign.cluster.task import THREAD
+from tidalign.cluster.here import THREAD
 from tidalign.workflows import cli
 from tidalign.workflows.status import Exit
 

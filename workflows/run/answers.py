@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from tidalign.cluster.errors import Hangs
-from tidalign.cluster.task import THREAD, Task
+from tidalign.cluster.here import THREAD
+from tidalign.cluster.task import Task
 from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 

@@ -1,8 +1,6 @@
-"""Whoever does a run's tasks: this process, until workers are hired; and the run directory, held meanwhile."""
+"""Whoever does a run's tasks: this process, until workers are hired."""
 
 import logging
-import signal
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -10,20 +8,21 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
-from tidalign.cluster.address import address_of
 from tidalign.cluster.allocation.systems import Allocation
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.gpus import TASKS_OF_A_GPU
-from tidalign.cluster.stop import Stop, on_signals
-from tidalign.cluster.task import KINDS, Outcomes, Queue, Task, TaskKind, Threads, run_here
-from tidalign.pipeline.errors import CannotWrite, Damaged, InputError, MissingInput
+from tidalign.cluster.here import Threads, run_here
+from tidalign.cluster.stop import Stop
+from tidalign.cluster.task import KINDS, Outcomes, Queue, Task, TaskKind
+from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
+from tidalign.pipeline.errors import CannotWrite
 from tidalign.pipeline.store import rundir
 from tidalign.workflows.run import handover
-from tidalign.workflows.run.devices import Gpus, Resources
+from tidalign.workflows.run.devices import Gpus
 from tidalign.workflows.run.trials import Trials
 
 if TYPE_CHECKING:
-    from tidalign.cluster.start import Workers
+    from tidalign.cluster.workers import Workers
 
 A = TypeVar("A")
 
@@ -170,12 +169,12 @@ class Crew:
         if self._gpus:
             handover.end()
             if self._workers:
-                self._workers.over = over
+                self._workers.over = over and self.beside.shareable  # this process may need one at once that is for one process at a time
         self._contract.close()
         return not isinstance(self._scheduler, str)
 
     def run(self, tasks: Iterable[Task], outcomes: Outcomes, *, here: bool = False) -> None:
-        """Run tasks to the end of them all; see `cluster.map.run_on`. here: in this process in any case.
+        """Run tasks to the end of them all; see `cluster.dispatch.run.run_on`. here: in this process in any case.
 
         With readers, this process reads until workers are there, and all the time for workers with GPUs.
         """
@@ -190,15 +189,19 @@ class Crew:
                 self.hire()
                 if self._gpus:
                     handover.begin(idle=not threads)
-                from tidalign.cluster.map import run_on
+                from tidalign.cluster.dispatch.run import run_on
 
                 run_on(cast("Workers", self._workers), queue, outcomes, self._stop, threads, KINDS[: 1 if self._gpus else 2])  # those with GPUs read nothing
 
     @property
     def works(self) -> bool:
-        """Tell whether this process does the work now: it may until the last of its workers is there."""
-        coming = (self._coming and not self._coming.done()) or (self._workers and self._workers.awaited)
-        return not self.hiring or bool(self._working and coming)
+        """Tell whether this process does the work now: it may until the last of its workers is there, or one has died, of what would end this one too."""
+        coming = self._starting or (self._workers and self._workers.awaited and not self._workers.deaths)
+        return not self.hiring or bool(self._working and coming and not GPU_OF_PROCESS.lost)
+
+    @property
+    def _starting(self) -> bool:
+        return bool(self._coming and not self._coming.done())
 
     def _watch(self) -> Callable[[Iterable[Task]], object]:
         """Start to look at the GPU, if this process has one."""
@@ -210,8 +213,8 @@ class Crew:
 
     def _room(self) -> dict[TaskKind, int]:
         """Tell how many tasks of each kind this process may have."""
-        coming = self._coming and not self._coming.done()  # the thread that starts them wants the interpreter, too, and there is much to do
-        reads = min(self.readers, 4 if coming else self.readers) if not self._workers or self._gpus else 0
+        # The thread that starts workers wants the interpreter, too, and there is much to do.
+        reads = min(self.readers, 4 if self._starting else self.readers) if not self._workers or self._gpus else 0
         # What this process is at when workers come it finishes, beside one of them on the same GPU: little.
         work = (TASKS_OF_A_GPU if self.hiring else self.threads) if self.works else 0
         return {"here": max(2, min(4, self.readers)), "read": reads, "work": work}
@@ -252,49 +255,3 @@ class _Collected(Repeated):
 
     def done(self, task: Task, result: Any) -> None:
         self.results[task] = result
-
-
-def mending(directory: str, call: Callable[[], A]) -> A:
-    """Call again what met a damaged file of the run, which is removed, so that it is made again."""
-    last, removed = cast("Damaged | None", None), set[str]()
-    while True:
-        try:
-            return call()
-        except Damaged as damaged:
-            if damaged.path in removed:
-                raise
-            with rundir.locked(directory):
-                rundir.mend(directory, damaged)
-            removed.add(damaged.path)
-            last = damaged
-        except (InputError, MissingInput) as error:
-            if last is None:
-                raise
-            raise Damaged(last.path, f"{last.found}; it cannot be made again", str(error)) from error
-
-
-@contextmanager
-def opened(directory: str | Path, kind: Any, resources: Resources, gpus: Gpus) -> Iterator[tuple[Crew, Stop, Readers]]:
-    """Hold the run directory, check that it is of this run (a `runner.RunKind`) and can be written, and have somebody to read the input."""
-    directory = str(Path(directory).absolute())
-    scheduler = address_of(resources.scheduler, insecure=resources.insecure) if isinstance(resources.scheduler, str) else resources.scheduler
-    rundir.probe(directory, kind.layout)
-    with rundir.locked(directory), on_signals(patient=kind.patient) as stop:
-        rundir.tidy(directory, kind.layout)
-        kind.open(directory)
-        rundir.journal(directory, "start", command=sys.argv)
-        readers = kind.readers(resources, gpus)
-        crew = Crew(stop, directory, kind.module, resources.workers, scheduler, *kind.threads(resources, readers, gpus))
-        try:
-            crew.on_gpus, crew.gpus_each = gpus.device.takes_gpu and bool(scheduler), resources.gpus if isinstance(scheduler, str) else None
-            crew.beside = gpus
-            if readers == "workers" and not rundir.has_manifest(directory):
-                with crew.timed("start"):
-                    crew.hire()
-            yield crew, stop, readers
-        except (KeyboardInterrupt, ClusterLost, NoWorkers) as error:
-            if stop.number is None and not isinstance(error, KeyboardInterrupt):
-                raise
-            raise Stopped(stop.number or signal.SIGINT) from None  # the signal may have gone to workers too
-        finally:
-            crew.dismiss()

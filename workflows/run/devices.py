@@ -226,13 +226,15 @@ def gpu_trouble() -> str | None:
     return None
 
 
-def of_workers(gpus: Gpus, found: Mapping[str, Any], scheduler: str | Allocation) -> Gpus:
-    """Name the GPUs of hired workers, some of which may share each, by what `usable` gave there. Raises NoWorkers where one has none."""
-    for worker, names in found.items():
-        if not isinstance(names, dict):
-            raise NoWorkers(f"worker {worker}: {names}; start GPU workers with `dask cuda worker`")
-    named = sorted((next(iter(names.values())), worker) for worker, names in found.items())
-    return replace(gpus, names={worker: name for name, worker in named[:: scheduler.shared if isinstance(scheduler, Allocation) else 1]})
+def of_workers(gpus: Gpus, found: Mapping[str, Any]) -> Gpus:
+    """Name the GPUs of hired workers, some of which may share one, by what `usable` gave there. Raises NoWorkers where one has none."""
+    names: dict[str, str] = {}
+    for worker, devices in sorted(found.items()):
+        if not isinstance(devices, dict):
+            raise NoWorkers(f"worker {worker}: {devices}; start GPU workers with `dask cuda worker`")
+        device, name = next(iter(devices.items()))
+        names[f"{worker.rpartition(':')[0]}:{device}"] = name  # of each host, by its address
+    return replace(gpus, names=names)
 
 
 def device_of(report: Mapping[str, Any]) -> str:

@@ -4,12 +4,16 @@ import multiprocessing
 import os
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 
 GPU_LOST = 87
 """Exit status of a worker that gives way to a new one."""
+
+KEPT: list[Callable[[], None]] = []
+"""Lets go of what modules of tasks keep on the GPU for their next task."""
 
 _over = threading.Event()
 
@@ -27,10 +31,12 @@ def end() -> None:
 
 
 def give_back() -> None:
-    """Give back the memory that nothing of this process uses any more, where its GPU is a worker's now; called when a task has ended."""
+    """Give back the memory that no task of this process uses, where its GPU is a worker's now; called when a task has ended."""
     cupy = sys.modules.get("cupy")
     # Of a GPU that was lost nothing can be given back: each block would have Python print the error of a call that frees it, which no caller can catch.
     if _over.is_set() and cupy and not GPU_OF_PROCESS.lost:
+        for forget in KEPT:
+            forget()
         with suppress(Exception):  # it may be lost meanwhile
             cupy.get_default_memory_pool().free_all_blocks()
 

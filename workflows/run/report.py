@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from tidalign.cluster.task import THREAD
+from tidalign.cluster.here import THREAD
 from tidalign.workflows.status import Exit
 
 if TYPE_CHECKING:

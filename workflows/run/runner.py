@@ -21,8 +21,9 @@ from tidalign.pipeline.store import claims, rundir
 from tidalign.pipeline.store.layout import Layout
 from tidalign.workflows.run import devices
 from tidalign.workflows.run.busy import Busy
-from tidalign.workflows.run.crew import Crew, Readers, mending, opened
+from tidalign.workflows.run.crew import Crew, Readers
 from tidalign.workflows.run.devices import Gpus, Meanwhile, Resources
+from tidalign.workflows.run.held import mending, opened
 from tidalign.workflows.run.report import Beside, Report, history
 from tidalign.workflows.run.scratch import staged
 from tidalign.workflows.run.tracker import OnProgress, Tracker
@@ -118,7 +119,7 @@ class RunKind(ABC, Generic[M, T, R]):
         return bool(gpus.names) and not gpus.cores and (gpus.shareable or len(gpus.names) == 1)
 
     def much(self, gpus: Gpus) -> bool:
-        """Tell, before anything is read, whether others are hired for at once, until when this process works with the first of several GPUs."""
+        """Tell, before anything is read, whether workers for all GPUs are to be hired at once."""
         return False
 
     def start(self, gpus: Gpus) -> None:
@@ -180,7 +181,7 @@ def _run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, to
         if gpus.device.takes_gpu and resources.scheduler and going:
             with crew.timed("start"):
                 crew.hire()
-            gpus = devices.of_workers(gpus, crew.on_gpus_alone(crew.everywhere(usable)), resources.scheduler)
+            gpus = devices.of_workers(gpus, crew.on_gpus_alone(crew.everywhere(usable)))
         rundir.journal(crew.directory, "device", device=str(gpus), why=gpus.why)
         if going and gpus.device.takes_gpu and readers != "workers":
             crew.replace(list(gpus.names), kind.gpu_tasks if crew.readers else crew.threads)
@@ -276,19 +277,18 @@ def _work(crew: Crew, kind: RunKind[M, T, R], tracker: T, stop: Stop, resources:
         if wanted and not crew.works:
             crew.hire(needed=shared == 1 or gpus.apart or tracker.claims)
     tracker.workers, tracker.threads = (0, 1) if gpus.device.takes_gpu else (crew.size, crew.threads)
+    tracker.others = lambda: crew.size > 0
     tasks = tracker.ordered(tasks, crew.size or (shared * len(gpus.names) if crew.hiring else tracker.threads))
     predicted = forecast.predicted(on, crew.size, share) if forecast else None
     if predicted:
         rundir.journal(crew.directory, "predicted", **predicted)
-    here = crew.works
     while tasks:
         try:
             with kind.heeding(stop), crew.timed("work"):
                 crew.run(tasks, tracker)
         except KernelError:
-            if not here:
+            if crew.size:
                 raise
-            here = False
             crew.hire()  # this process has lost its GPU; a worker can go on
         tasks = tracker.tasks()
     if beside and beside.forecast and (predicted := beside.forecast.predicted(on, crew.size, share)):

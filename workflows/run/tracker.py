@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task
+from tidalign.kernels.runtime.errors import KernelError
 from tidalign.pipeline.device import CPU, Device
 from tidalign.pipeline.store import claims, parts, rundir
 from tidalign.pipeline.store.parts import Range, gaps, suspects, touches
@@ -46,13 +47,14 @@ class Tracker(ABC, Generic[P]):
         self._running: dict[Task, list[P]] = {}
         self._at: dict[Task, float] = {}
         self._known, self._written = dict[str, parts.PartFile](), set[str]()
-        self._finished = self._worked = self._work = 0.0
-        self._unbegun = 0
+        self._finished, self._worked, self._work, self._unbegun = 0.0, 0.0, 0.0, 0
         self.parts: dict[str, list[parts.PartFile]] = {}
         self.claims = False
         """Whether some unfinished pieces were left behind by a process that died at them."""
         self.workers, self.threads = 0, 1
         """Count those hired to do the tasks, 0 where this process does them, or processes with a GPU do; and the threads by which it does."""
+        self.others: Callable[[], bool] = lambda: False
+        """Tells whether workers are there, which go on where this process has lost its GPU."""
         self.made = 0.0
         """What this call has finished."""
         self.deaths = self.retries = self.rejected = 0
@@ -245,8 +247,7 @@ class Tracker(ABC, Generic[P]):
         self.tell()
 
     def died(self, task: Task, killed: bool) -> Iterable[Task]:
-        pieces = self._running.pop(task)
-        self._at.pop(task, None)
+        pieces, _ = self._running.pop(task), self._at.pop(task, None)
         written = [piece for piece in pieces if self.written(piece)]
         left = [piece for piece in pieces if piece not in written]
         for piece in pieces if self._stop.number is not None else written:
@@ -259,10 +260,8 @@ class Tracker(ABC, Generic[P]):
         self.retries += 1
         begun = {piece: at for piece in left if piece.claim and (at := claims.read(piece.claim))}
         self.note("died", task=task.key, killed=killed, at=[(piece.chunk, *at) for piece, at in begun.items()])
-        if not killed:
-            begun.clear()
-        elif begun:
-            self.deaths += 1
+        begun = begun if killed else {}
+        self.deaths += bool(begun)
         if killed or written:
             self._unbegun = 0 if begun or written else self._unbegun + 1
         if self._unbegun > UNBEGUN_ALLOWED:
@@ -272,7 +271,7 @@ class Tracker(ABC, Generic[P]):
         return self._made([*left, *following])
 
     def failed(self, task: Task, error: BaseException) -> Iterable[Task]:
-        if isinstance(error, MemoryError):
+        if isinstance(error, MemoryError) or (isinstance(error, KernelError) and self.others()):
             return self.died(task, True)
         if not isinstance(error, Stopped):
             self.note("failed", task=task.key, error=repr(error))

@@ -19,7 +19,7 @@ from tidalign.workflows.run.busy import held
 from tidalign.workflows.run.devices import gpu_trouble
 
 if TYPE_CHECKING:
-    from tidalign.cluster.start import Workers
+    from tidalign.cluster.workers import Workers
 
 FIRST_SECONDS = 60.0
 """Seconds in which one of the workers that came has to answer."""
@@ -66,13 +66,18 @@ class Trials:
             time.sleep(0.1)
 
     def first(self, stop: Stop) -> None:
-        """Wait until one worker may have tasks, for `FIRST_SECONDS` at most. Raises NoWorkers where GPUs are wanted and none of them can be used."""
+        """Wait until one worker with a GPU may have tasks, for `FIRST_SECONDS` at most. Raises NoWorkers where GPUs are wanted and none of them can be used."""
         until = time.monotonic() + FIRST_SECONDS
-        while not self._workers.hired() and self._workers.awaited and stop.number is None and time.monotonic() < until:
+        while not (some := self._with_gpus()) and self._workers.awaited and stop.number is None and time.monotonic() < until:
             time.sleep(AGAIN_SECONDS)
         refused = self._workers.refused()
-        if refused and not self._workers.awaited and all(self.on_core(worker) for worker, trouble in self._workers.said.items() if not trouble):
+        if refused and not (some or self._workers.awaited):
             raise NoWorkers("worker {} {}".format(*next(iter(refused.items()))))
+
+    def _with_gpus(self) -> bool:
+        """Tell whether nothing speaks against some worker that has a GPU."""
+        self._workers.hired()
+        return any(not trouble and not self.on_core(worker) for worker, trouble in self._workers.said.items())
 
     def gpus(self, workers: Collection[str]) -> dict[str, str | None]:
         """Find what keeps each worker from its GPU, or that its host has enough without it, or None; nothing of one on which CUDA has not begun. One without a
@@ -122,8 +127,8 @@ class Trials:
         self._rank()
 
     def _rank(self) -> None:
-        for worker, name in self._named.items():
-            self._workers.crews[worker] = (self._speeds.get(name, self._speed), False) if name else (1.0, True)
+        for worker, name in list(self._named.items()):  # which grows while workers are hired
+            self._workers.pools[worker] = (self._speeds.get(name, self._speed), False) if name else (1.0, True)
 
 
 def gpu_name() -> str | None:

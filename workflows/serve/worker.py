@@ -16,7 +16,7 @@ from multiprocessing import forkserver
 from select import select
 from typing import Any
 
-from tidalign.cluster.task import THREAD
+from tidalign.cluster.here import THREAD
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 from tidalign.workflows import cli
 from tidalign.workflows.serve.client import FOLDER, REPLY, REQUEST_HEAD, STOPPING, remove, same_user

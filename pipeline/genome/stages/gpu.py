@@ -152,6 +152,11 @@ def _words(directory: str, run: str, side: int, sequence: int | None) -> GpuWord
     return GpuWords(device.build_index(*indexed(directory, run, side, sequence)))
 
 
+def forget() -> None:
+    """Keep no target's words: the GPU is another process's now."""
+    _words.cache_clear()
+
+
 class Extender:
     """Extends anchors of a unit ahead of its walk (`unit.FreeExtender`)."""
 

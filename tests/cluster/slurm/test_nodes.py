@@ -11,7 +11,7 @@ from ending import survivors
 from slurm_site import Site
 from work import PAIRS, alone, program, script, submit, write_pairs
 
-from tidalign.cluster.map import DESERTED_SECONDS
+from tidalign.cluster.dispatch.run import DESERTED_SECONDS
 
 
 @pytest.fixture(scope="module")

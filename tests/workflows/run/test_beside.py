@@ -82,11 +82,11 @@ def test_what_cores_are_to_do_is_not_put_together(tmp_path: Path) -> None:
 
 
 def test_speeds_of_gpus_are_those_of_the_estimate() -> None:
-    workers = mock.Mock(crews={})
+    workers = mock.Mock(pools={})
     trials = Trials(workers, "run", "module", None, 1, 100.0)
     trials._named = {"a": "H200", "b": "A100", "c": "unknown", "d": None}
     trials.pace({"H200": 300.0, "A100": 120.0})
-    assert workers.crews == {"a": (300.0, False), "b": (120.0, False), "c": (100.0, False), "d": (1.0, True)}
+    assert workers.pools == {"a": (300.0, False), "b": (120.0, False), "c": (100.0, False), "d": (1.0, True)}
     assert [trials.on_core(worker) for worker in "abcde"] == [False, False, False, True, False]
 
 
@@ -120,6 +120,7 @@ def test_an_allocation_has_several_processes_share_each_gpu(monkeypatch: pytest.
     for shareable, names in ((True, "0101"), (False, "01")):
         monkeypatch.setattr(node, "shareable", lambda each, answer=shareable: answer)
         assert [each["CUDA_VISIBLE_DEVICES"] for each in node.environments({"gpus": True, "each": None, "shared": 2, "cores": 0})] == [*names]
-    found, allocation = {f"worker {place}": {"0": model} for place, model in enumerate(("H200", "A100") * 2)}, placed.scheduler
-    assert allocation
-    assert sorted(devices.of_workers(devices.choose(placed), found, allocation).names.values()) == ["A100", "H200"]
+    found = {f"tls://10.0.0.{host}:{port}": {gpu: model} for host, model in ((1, "H200"), (2, "A100")) for port, gpu in ((1, "0"), (2, "1"), (3, "0"))}
+    assert devices.of_workers(devices.choose(placed), found).names == {
+        **{"tls://10.0.0.1:0": "H200", "tls://10.0.0.1:1": "H200", "tls://10.0.0.2:0": "A100", "tls://10.0.0.2:1": "A100"}
+    }

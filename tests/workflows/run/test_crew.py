@@ -10,18 +10,20 @@ from typing import Any
 
 import pytest
 
-from tidalign.cluster import map as mapping
 from tidalign.cluster import start
 from tidalign.cluster import stop as stopping
+from tidalign.cluster.dispatch import run as dispatch
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Queue, Task
+from tidalign.cluster.workers import Workers
+from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 from tidalign.workflows.run import trials
 from tidalign.workflows.run.crew import Crew, Repeated
 from tidalign.workflows.run.trials import Trials
 
 
-class Two(start.Workers):
+class Two(Workers):
     """Two workers that reach everything."""
 
     def __init__(self) -> None:
@@ -101,7 +103,7 @@ def test_this_process_reads_until_workers_are_there(tmp_path: Path, log: list[st
         while task := queue.pop(kinds):
             at.append(f"worker: {task.key}")
 
-    monkeypatch.setattr(mapping, "run_on", on_workers)
+    monkeypatch.setattr(dispatch, "run_on", on_workers)
     mine = Crew(Stop(), str(tmp_path), __name__, 2, None, 2, 1)
     mine.run([Task("first", abs, (1,), kind="read")], Seen(str(tmp_path)))
     mine.dismiss()
@@ -235,6 +237,12 @@ def test_this_process_works_until_the_last_worker_is_there(tmp_path: Path, log: 
     mine.hire()
     assert mine._workers
     assert mine._workers.awaited and mine.works and mine.size == 2
+    with monkeypatch.context() as context:
+        context.setattr(GPU_OF_PROCESS, "lost", "an illegal memory access was encountered")
+        assert not mine.works, "it has no GPU to work with"
+    mine._workers.deaths = 1
+    assert not mine.works, "what a worker died of would end this process"
+    mine._workers.deaths = 0
     mine._workers.trials[1:] = [lambda workers: dict.fromkeys(workers)]
     assert mine._workers.hired() == 2
     assert not mine.works and mine._room()["work"] == 0
@@ -264,3 +272,23 @@ def test_few_read_while_workers_start(tmp_path: Path, log: list[str], let: threa
     let.set()
     mine.dismiss()
     assert max(at_once) == 4 and len(at_once) == 12
+
+
+def test_those_with_gpus_are_waited_for_where_cores_are_ready(tmp_path: Path, log: list[str], let: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run ends where none of the GPUs that it is to use can be used, as without cores beside them."""
+    looked = list[str]()
+
+    def gpus(mine: Trials, workers: Collection[str]) -> dict[str, str | None]:
+        looked.extend(workers)
+        mine._workers.awaited = looked.count("a") < 3
+        mine._named |= {"b": None}
+        return {"b": None} if "b" in workers else {} if mine._workers.awaited else {"a": "cannot use GPU 0"}
+
+    monkeypatch.setattr(Trials, "gpus", gpus)
+    mine = crew(tmp_path)
+    mine.replace(["0"], 2)
+    let.set()
+    with pytest.raises(NoWorkers, match="worker a cannot use GPU 0"):
+        mine.hire()
+    assert looked == ["a", "b", "a", "a"]
+    mine.dismiss()

@@ -3,18 +3,23 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tidalign.cluster import map as mapping
 from tidalign.cluster import start
+from tidalign.cluster.dispatch import run as dispatch
 from tidalign.cluster.stop import Stop
+from tidalign.cluster.workers import Workers
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
+from tidalign.pipeline.genome.stages import gpu
 from tidalign.workflows.run import handover
 from tidalign.workflows.run.crew import Crew
+from tidalign.workflows.run.genome import tasks as genomes
+from tidalign.workflows.run.search import tasks as searches
 from tidalign.workflows.run.trials import Trials
 
 
@@ -42,6 +47,24 @@ def test_memory_goes_while_it_is_a_workers(freed: list[str]) -> None:
     assert freed == ["freed"] * 2
 
 
+def test_what_is_kept_for_the_next_task_goes_first(freed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A genome's words and a database's slices, which are in use as long as they are kept."""
+    monkeypatch.setattr(handover, "KEPT", [lambda: freed.append("words")])
+    handover.give_back()
+    assert freed == []
+    handover.begin(idle=True)
+    assert freed == ["words", "freed"]
+
+
+def test_tasks_let_go_of_what_they_keep_on_the_gpu(freed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A genome's tasks of a target's words, a search's of slices of its database."""
+    assert searches._loaded.cache_clear in handover.KEPT and genomes._forget_words in handover.KEPT
+    monkeypatch.setattr(gpu, "_words", lru_cache(lambda *which: which))
+    gpu._words("run", 0)
+    handover.begin(idle=True)
+    assert (gpu._words.cache_info().currsize, freed) == (0, ["freed"])
+
+
 def test_a_gpu_that_was_lost_is_asked_for_nothing(freed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """CuPy's blocks meet their errors where they are taken apart, where Python prints them."""
     monkeypatch.setattr(GPU_OF_PROCESS, "lost", "an illegal memory access was encountered")
@@ -53,7 +76,7 @@ def test_a_gpu_that_was_lost_is_asked_for_nothing(freed: list[str], monkeypatch:
 def workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have workers hired at once, which do all."""
 
-    class One(start.Workers):
+    class One(Workers):
         def live(self) -> dict[str, int]:
             return {"a": 1}
 
@@ -72,7 +95,7 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> None:
             outcomes.done(task, task.function(*task.arguments))
 
     monkeypatch.setattr(start, "start", started)
-    monkeypatch.setattr(mapping, "run_on", on_workers)
+    monkeypatch.setattr(dispatch, "run_on", on_workers)
     monkeypatch.setattr(Trials, "gpus", lambda _, workers: dict.fromkeys(workers))
 
 

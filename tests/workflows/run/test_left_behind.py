@@ -15,8 +15,9 @@ from genome_chaos import drive
 
 from tidalign.cluster import stop
 from tidalign.cluster.errors import Stopped
+from tidalign.cluster.here import THREAD
 from tidalign.cluster.stop import Stop, on_signals
-from tidalign.cluster.task import THREAD, cores
+from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 from tidalign.pipeline.device import CPU, GPU

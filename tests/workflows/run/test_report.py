@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tidalign.cluster.task import THREAD
+from tidalign.cluster.here import THREAD
 from tidalign.pipeline.pairs.aligner import PairParameters
 from tidalign.pipeline.pairs.input.read import inspect
 from tidalign.workflows.run.pairs.run import Pairs

@@ -11,7 +11,7 @@ from typing import Any
 
 from tidalign.cluster.errors import Stopped
 from tidalign.cluster.stop import Stop
-from tidalign.cluster.task import inject, logged
+from tidalign.cluster.worker import inject, logged
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.runtime.fault import fault
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS, GpuLost
@@ -66,6 +66,9 @@ def perform(directory: str, run: str, tile: Tile, device: DeviceName = CPU.name)
                 claims.remove(other)
         handover.give_way()
         raise
+    finally:
+        if on.takes_gpu:
+            handover.give_back()
     if on.takes_gpu:
         gpu = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0]
         counts |= {"gpu_held": f"{os.uname().nodename}:{gpu} in process {os.getpid()}", "busy": round(GPU_OF_PROCESS.busy, 3)}
@@ -157,6 +160,15 @@ def _write_whole(unit: Unit, done: Callable[[], RowsAndShortfalls]) -> None:
     if not parts.read_part(parts.part_path(f"{unit.directory}/parts", whole.chunk, whole.start, whole.stop), unit.run):
         stages.write_units(unit.directory, unit.run, whole, iter([(whole.stop, *done())]), Due())
     stages.forget(unit)
+
+
+def _forget_words() -> None:
+    from tidalign.pipeline.genome.stages.gpu import forget
+
+    forget()
+
+
+handover.KEPT.append(_forget_words)
 
 
 def extend_range_ahead(directory: str, run: str, job: int, unit: int, start: int, stop: int) -> int:

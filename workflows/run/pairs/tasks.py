@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tidalign.cluster.task import inject, logged
+from tidalign.cluster.worker import inject, logged
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.runtime.fault import fault
 from tidalign.kernels.wavefront.alignments import Alignments, part_of

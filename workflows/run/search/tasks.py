@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tidalign.cluster.task import inject, logged
+from tidalign.cluster.worker import inject, logged
 from tidalign.kernels.local.pairs import SHARED_PAIRS
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.pipeline.device import CPU, DEVICES, Device, DeviceName
@@ -56,9 +56,18 @@ def search_ranges(directory: str, run: str, pieces: Sequence[QueryRange], device
     """Search ranges of queries in slices of the database, all of them at once, and write a part for each; returns the seconds it took. A part that is there
     already is left alone. In several slices together no more of a query is found than in one: its best, of which each slice's part gets its own."""
     began = time.perf_counter()
+    try:
+        _search_ranges(directory, run, pieces, DEVICES[device])
+    finally:
+        if DEVICES[device].takes_gpu:
+            handover.give_back()
+    return time.perf_counter() - began
+
+
+def _search_ranges(directory: str, run: str, pieces: Sequence[QueryRange], device: Device) -> None:
     pieces = [each for each in pieces if not read_part(part_path(f"{directory}/parts", each.chunk, each.start, each.stop), run)]
     if not pieces:
-        return 0.0
+        return
     manifest = read_manifest(directory)
     ranges: dict[tuple[str, int, int], list[QueryRange]] = {}
     for piece in sorted(pieces, key=lambda each: (each.chunk, each.start)):
@@ -68,8 +77,8 @@ def search_ranges(directory: str, run: str, pieces: Sequence[QueryRange], device
     rows = [read_queries(directory, chunk).slice(start, stop - start) for chunk, start, stop in ranges]
     table, edges = pa.concat_tables(rows), np.cumsum([0, *map(len, rows)])
     _read(directory, run, numbers)
-    with DEVICES[device].turn(), _LOADING:
-        database = _loaded(directory, run, numbers, device)
+    with device.turn(), _LOADING:
+        database = _loaded(directory, run, numbers, device.name)
     cells = table["length"].to_numpy() * float(sum(manifest.slice_of(each).letters for each in numbers) * len(manifest.parameters.strands))
     found: list[Any] = []
     written = 0
@@ -77,12 +86,10 @@ def search_ranges(directory: str, run: str, pieces: Sequence[QueryRange], device
         for start, stop in cuts(cells, database.form.cells[manifest.database.alphabet], database.form.queries):
             at = [(same, max(start, a) - a, min(stop, b) - a) for same, (a, b) in zip(together, pairwise(edges), strict=True)]
             claimed = [(each, each.start + a, each.start + b) for same, a, b in at if a < b for each in same]
-            found.append(_found(table.slice(start, stop - start), database, manifest, claimed, DEVICES[device]))
+            found.append(_found(table.slice(start, stop - start), database, manifest, claimed, device))
             while written < len(together) and edges[written + 1] <= stop:
                 found = _written(directory, run, together[written], rows[written], manifest, found)
                 written += 1
-    handover.give_back()
-    return time.perf_counter() - began
 
 
 def _written(directory: str, run: str, pieces: list[QueryRange], queries: Any, manifest: SearchManifest, found: list[Any]) -> list[Any]:
@@ -142,6 +149,9 @@ def _loaded(directory: str, run: str, numbers: tuple[int, ...], device: DeviceNa
     """Give slices of a run's database, ready to be searched as one."""
     manifest: SearchManifest = read_manifest(directory)
     return LoadedSlice.of(_read(directory, run, numbers), manifest.database.size, manifest.parameters, device)
+
+
+handover.KEPT.append(_loaded.cache_clear)
 
 
 def write(directory: str, run: str, piece: QueryRange, table: Any) -> None:

@@ -15,15 +15,16 @@ from typing import Any
 
 from distributed.scheduler import KilledWorker, NoValidWorkerError, NoWorkerError
 
-from tidalign.cluster.backlog import Backlog
+from tidalign.cluster.dispatch.backlog import Backlog
+from tidalign.cluster.dispatch.flight import Flight
+from tidalign.cluster.dispatch.share import Pool, Share, fastest_first
+from tidalign.cluster.dispatch.together import Pace, together
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
-from tidalign.cluster.flight import Flight
+from tidalign.cluster.here import Threads
 from tidalign.cluster.others import Seeking
-from tidalign.cluster.share import Crew, Share, fastest_first
-from tidalign.cluster.start import Workers
 from tidalign.cluster.stop import Stop
-from tidalign.cluster.task import Outcomes, Queue, Rank, Task, TaskKind, Threads
-from tidalign.cluster.together import Pace, together
+from tidalign.cluster.task import Outcomes, Queue, Rank, Task, TaskKind
+from tidalign.cluster.workers import Workers
 
 POLL_SECONDS = 1.0
 """Seconds between looks at workers and at tasks that may hang."""
@@ -89,7 +90,7 @@ class _Run:
                     self.beside.look()
                     looked = time.monotonic()
                 self._feed()
-                if self.backlog and self.share.crews:
+                if self.backlog and self.share.pools:
                     self.backlog.show(len(self.queue))
                 if self.flights or self.queue or self.beside:
                     self.wake.wait(POLL_SECONDS / (10 if self.workers.awaited else 2))
@@ -103,18 +104,18 @@ class _Run:
     def _feed(self) -> None:
         if self.stop.number is None:
             self.beside.feed(self.queue)
-        crews: dict[Crew, list[str]] = {}
+        pools: dict[Pool, list[str]] = {}
         # Dask, while it looks for a scheduler that it has lost, goes through the futures that it has, and must not be given more.
         for worker in self.fit if self.workers.client.status == "running" else ():
-            crews.setdefault(self.workers.crew(worker), []).append(worker)
-        self.share.crews = {crew: (len(workers), sum(self.fit[worker] for worker in workers)) for crew, workers in crews.items()}
-        for place, crew in enumerate(fastest_first(crews)):
-            room = self.share.crews[crew][1] - sum(flight.crew == crew for flight in self.flights.values())
-            while self.stop.number is None and room > 0 and (tasks := self._next(crew, slower=place > 0)):
-                self._submit(tasks, crew, self._among(crews[crew]))
+            pools.setdefault(self.workers.pool(worker), []).append(worker)
+        self.share.pools = {pool: (len(workers), sum(self.fit[worker] for worker in workers)) for pool, workers in pools.items()}
+        for place, pool in enumerate(fastest_first(pools)):
+            room = self.share.pools[pool][1] - sum(flight.pool == pool for flight in self.flights.values())
+            while self.stop.number is None and room > 0 and (tasks := self._next(pool, slower=place > 0)):
+                self._submit(tasks, pool, self._among(pools[pool]))
                 room -= 1
             if not place and self.stop.number is None:
-                self._recall(crew, room)
+                self._recall(pool, room)
 
     def _among(self, workers: list[str]) -> list[str]:
         """Choose which of some workers may have the next tasks: the one with the most room, where Dask may have them wait. It chooses among those of ours that
@@ -124,41 +125,41 @@ class _Run:
         has = Counter(worker for flight in self.flights.values() for worker in flight.among)
         return [max(workers, key=lambda worker: self.fit[worker] - has[worker])]
 
-    def _next(self, crew: Crew, *, slower: bool) -> list[Task]:
+    def _next(self, pool: Pool, *, slower: bool) -> list[Task]:
         """Take from the queue the task that goes next to some workers, and those that go with it. slower: the fastest take the longest, these what `Share`
         says."""
-        ranked: dict[str, Rank] = {"rank": self.share.rank(crew, self.queue)} if slower else {}
+        ranked: dict[str, Rank] = {"rank": self.share.rank(pool, self.queue)} if slower else {}
         if (first := self.queue.pop(self.kinds, **ranked)) is None:
             return []
-        room = self.pace.room(first.function, crew, len(self.queue), sum(self.fit.values()))
+        room = self.pace.room(first.function, pool, len(self.queue), sum(self.fit.values()))
         more = iter(lambda: self.queue.pop(self.kinds, like=first.function, **ranked), None)
         return [first, *islice(more, room - 1)]
 
-    def _recall(self, crew: Crew, room: int) -> None:
+    def _recall(self, pool: Pool, room: int) -> None:
         """Take tasks from cores where the fastest workers, which have room left and nothing else to do, have them done sooner: they are in the queue again once
         the cores' processes have ended."""
-        now, room = time.monotonic(), 0 if crew[1] else room - sum(flight.recalled for flight in self.flights.values())
-        begun = sorted((flight.began, key) for key, flight in self.flights.items() if flight.crew[1] and not flight.recalled)
-        late = [key for began, key in begun if self._sooner(crew, self.flights[key], now - began)][: max(0, room)]
+        now, room = time.monotonic(), 0 if pool[1] else room - sum(flight.recalled for flight in self.flights.values())
+        begun = sorted((flight.began, key) for key, flight in self.flights.items() if flight.pool[1] and not flight.recalled)
+        late = [key for began, key in begun if self._sooner(pool, self.flights[key], now - began)][: max(0, room)]
         at = {key: address for address, keys in self.workers.client.processing().items() for key in keys} if late else {}
         for key in late:
             if key in at:
                 self.flights[key].recalled = True
                 self.workers.end(at[key])
 
-    def _sooner(self, crew: Crew, flight: Flight, since: float) -> bool:
-        return all(task.on_core for task in flight.tasks) and self.share.sooner(crew, flight.tasks, flight.crew, since)
+    def _sooner(self, pool: Pool, flight: Flight, since: float) -> bool:
+        return all(task.on_core for task in flight.tasks) and self.share.sooner(pool, flight.tasks, flight.pool, since)
 
-    def _submit(self, tasks: list[Task], crew: Crew, workers: list[str]) -> None:
+    def _submit(self, tasks: list[Task], pool: Pool, workers: list[str]) -> None:
         self.submitted += 1
         key = f"{tasks[0].key}-{self.submitted}"
-        given = [task.on_core if crew[1] and task.on_core else (task.arguments, task.patience) for task in tasks]
+        given = [task.on_core if pool[1] and task.on_core else (task.arguments, task.patience) for task in tasks]
         calls = [(task.function, arguments) for task, (arguments, _) in zip(tasks, given, strict=True)]
         function, arguments = calls[0] if len(calls) == 1 else (together, (calls,))
         among = {"workers": workers, "allow_other_workers": False} if self.workers.tried else {}
         future = self.workers.client.submit(function, *arguments, key=key, pure=False, retries=0, **among)
         future.add_done_callback(lambda _: self.wake.set())
-        self.flights[key] = Flight(tasks, future, sum(patience for _, patience in given), crew, workers)
+        self.flights[key] = Flight(tasks, future, sum(patience for _, patience in given), pool, workers)
 
     def _collect(self) -> None:
         for key, flight in list(self.flights.items()):
@@ -194,6 +195,7 @@ class _Run:
         """Report where a task was lost, after which time and why, and retry or give up as the caller answers."""
         flight = self.flights.pop(key)
         self.fit.pop(worker, None)  # until it is there again
+        self.workers.deaths += killed
         place = asdict(self.workers.places[worker]) if worker in self.workers.places else {"worker": worker}
         self.outcomes.note(
             "lost",
@@ -202,7 +204,7 @@ class _Run:
             seconds=round(time.monotonic() - flight.began, 3),
             why=why,
         )
-        self.pace.learn(flight.tasks[0].function, flight.crew, float("inf"))
+        self.pace.learn(flight.tasks[0].function, flight.pool, float("inf"))
         # Of several one at most was being done: the one that says how far it is, else it is not known to have begun.
         begun = next((task for task in flight.tasks if task.pulse and task.pulse() is not None), flight.tasks[0])
         for task in flight.tasks:
@@ -213,8 +215,8 @@ class _Run:
         flight = self.flights.pop(key)
         said = [(result, error, time.monotonic() - flight.began)] if len(flight.tasks) == 1 else result
         for task, (found, failed, seconds) in zip(flight.tasks, said, strict=True):
-            self.pace.learn(task.function, flight.crew, seconds)
-            self.share.learn(flight.crew, task, seconds)
+            self.pace.learn(task.function, flight.pool, seconds)
+            self.share.learn(flight.pool, task, seconds)
             self.queue.push((self.outcomes.failed(task, failed) if failed else self.outcomes.done(task, found)) or ())
 
     def _look_at_workers(self) -> None:
@@ -230,12 +232,10 @@ class _Run:
             with suppress(OSError):
                 self.fit = self.workers.fit()
                 self.workers.learn(self.fit)
-        live = len(self.fit)
-        if live:
-            if not before:
-                with suppress(OSError):
-                    self.workers.prepare()  # perhaps another scheduler than before
-            self.alive_at = now
+        if (live := len(self.fit)) and not before:
+            with suppress(OSError):
+                self.workers.prepare()  # perhaps another scheduler than before
+        self.alive_at = now if live else self.alive_at
         if live != before:
             self.outcomes.note("workers", live=live)
         local, wanted = self.workers.local, self.workers.wanted

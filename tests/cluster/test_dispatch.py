@@ -20,14 +20,16 @@ from ending import survivors
 from external import PATIENCE
 from jobs import burn, die_once, hang_once, meet, refuse, square, wait_silently, whereabouts
 
-from tidalign.cluster import map as mapping
 from tidalign.cluster import others
-from tidalign.cluster.backlog import TASK_UNITS, Backlog
+from tidalign.cluster.dispatch import run as dispatch
+from tidalign.cluster.dispatch.backlog import TASK_UNITS, Backlog
+from tidalign.cluster.dispatch.run import run_on
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
-from tidalign.cluster.map import run_on
-from tidalign.cluster.start import Workers, start
+from tidalign.cluster.here import Threads
+from tidalign.cluster.start import start
 from tidalign.cluster.stop import Stop
-from tidalign.cluster.task import Queue, Task, Threads
+from tidalign.cluster.task import Queue, Task
+from tidalign.cluster.workers import Workers
 
 
 class Recorded:
@@ -103,11 +105,11 @@ def test_a_worker_with_room_gets_the_next_task(monkeypatch: pytest.MonkeyPatch) 
         given[future] = worker
         return future
 
-    monkeypatch.setattr(mapping.Pace, "room", lambda *_: 1)
+    monkeypatch.setattr(dispatch.Pace, "room", lambda *_: 1)
     client: Any = SimpleNamespace(status="running", submit=submit, processing=dict)
     queue = Queue([Task(f"t{i}", square, (i,)) for i in range(20)])
     with Threads(dict) as threads:
-        run = mapping._Run(Workers(client, object(), 2), Recorded(), Stop(), queue, threads, ("work",))
+        run = dispatch._Run(Workers(client, object(), 2), Recorded(), Stop(), queue, threads, ("work",))
         run.fit = {"a": 2, "b": 2}
         run._feed()
         assert Counter(given.values()) == {"a": 2, "b": 2}
@@ -146,7 +148,7 @@ def pulse_of(beats: Path) -> Callable[[], str | None]:
 @pytest.mark.parametrize("spin", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_task_that_hangs_gets_its_worker_restarted(two: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spin: bool) -> None:
     """One that spins when it has used its patience; one that sleeps much later."""
-    monkeypatch.setattr(mapping, "SILENCE_FACTOR", 1e9 if spin else 4.0)
+    monkeypatch.setattr(dispatch, "SILENCE_FACTOR", 1e9 if spin else 4.0)
     beats = tmp_path / "beats"
     seen = Recorded()
     two.client.wait_for_workers(2)
@@ -196,14 +198,14 @@ def test_stop_lets_running_tasks_finish_and_starts_no_more(two: Workers) -> None
 
 
 def test_without_workers_a_run_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mapping, "DESERTED_SECONDS", 3.0)
-    monkeypatch.setattr(mapping, "SHORT_HANDED_SECONDS", 1e9)
+    monkeypatch.setattr(dispatch, "DESERTED_SECONDS", 3.0)
+    monkeypatch.setattr(dispatch, "SHORT_HANDED_SECONDS", 1e9)
     with start(1) as workers, pytest.raises(NoWorkers, match="no worker left"):
         run_on(workers, [Task(f"t{i}", square, (i, 0.2)) for i in range(200)], Recorded(on_done=lambda: workers.local and workers.local.scale(0)), Stop())
 
 
 def test_lost_workers_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mapping, "SHORT_HANDED_SECONDS", 1.0)
+    monkeypatch.setattr(dispatch, "SHORT_HANDED_SECONDS", 1.0)
     removed: list[bool] = []
 
     def remove_all() -> None:

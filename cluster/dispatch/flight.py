@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidalign.cluster.share import Crew
+from tidalign.cluster.dispatch.share import Pool
 from tidalign.cluster.task import Task
 
 
@@ -13,7 +13,7 @@ from tidalign.cluster.task import Task
 class Flight:
     """Tasks on their way to one worker, mostly one: their future, their pulse, and the seconds since that changed.
 
-    patience: of their worker. crew: which kind of workers they are for; among: those of them that may do them. used: CPU time of the worker when it had said
+    patience: of their worker. pool: which kind of workers they are for; among: those of them that may do them. used: CPU time of the worker when it had said
     nothing for as long as its patience. hung: why it was restarted. left: all that they were for left. recalled: others do
     them sooner, and it was ended.
     """
@@ -21,7 +21,7 @@ class Flight:
     tasks: list[Task]
     future: Any
     patience: float
-    crew: Crew
+    pool: Pool
     among: Collection[str]
     pulse: object = None
     silent: float = 0.0
