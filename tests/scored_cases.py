@@ -17,6 +17,7 @@ SCORINGS = {
     "two pieces": ("match:2,mismatch:-4,gap:4,2,24,1", DNA, "mismatch"),
     "crossing early": ("match:3,mismatch:0,gap:1,3,4,1", DNA, "mismatch"),
     "cheap gaps": ("match:5,mismatch:-9,gap:0,1", DNA, "mismatch"),
+    "a mismatch earns": ("letters:ACGT,scores:5,1,5,1,1,5,1,1,1,5,gap:11,1", DNA, "mismatch"),
     "n": ("match:1,mismatch:-4,n:-1,gap:6,1", DNA, "mismatch"),
     "n matches": ("match:2,mismatch:-3,gap:5,2", DNA, "match"),
     "blosum62": ("blosum62", PROTEIN, "mismatch"),

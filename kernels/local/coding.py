@@ -50,14 +50,15 @@ class Coding:
         self.same = np.eye(size, dtype=np.uint8)
         if scoring.alphabet == DNA:
             self.same[other] = self.same[:, other] = ambiguous == "match"
-        off = matrix[~np.eye(size, dtype=bool)]
+        off, match = matrix[~np.eye(size, dtype=bool)], np.diag(matrix)[:4]
+        alike = len(set(off.tolist())) == 1 and len(set(match.tolist())) == 1 and matrix[-1, -1] == off[0]
         self._plain = self._ascii[0], self._packed[0]
         self.size = size
         self.costs = tuple(np.int64(cost) for opening, extension in scoring.pieces for cost in (opening + extension, extension))
         self.scores: tuple[np.int64, ...] = (np.int64(0),)
         self.table = np.zeros((size + 1, size + 1), np.uint64)
-        if len(scoring.letters) == 4 and len(set(off.tolist())) == 1 and len(set(np.diag(matrix)[:4].tolist())) == 1 and matrix[-1, -1] == off[0]:
-            # Letters are compared; another letter is one code in queries and another in targets, and padding two more.
+        if len(scoring.letters) == 4 and alike and off[0] <= 0:
+            # Letters are compared; another letter is one code in queries and another in targets, and padding two more, which would earn what mismatches do.
             self.scores = (np.int64(matrix[0, 0]), np.int64(off[0]))
             self._ascii[1] = np.where(codes == other, np.uint8(other + 2), codes)
             self._packed[1] = self._ascii[1][np.frombuffer(BASES.encode() + b"N", np.uint8)]

@@ -144,13 +144,15 @@ class _Work:
         return by_letters(replace(found, cigar=operations, cigar_offsets=offsets), *map(self._letters.spelled, (self._query, self._target)))
 
     def _narrow(self) -> npt.NDArray[np.bool_]:
-        """Tell which pairs have a chance in 16 bits: local ones, which may turn out to score too much, whose columns can be counted or need not be; of others
-        those that are sure to fit."""
+        """Tell which pairs have a chance in 16 bits: local ones, which may turn out to score too much, whose columns can be counted, with those that lanes make
+        behind the last, or need not be; of others those that are sure to fit."""
+        from tidalign.kernels.local.lanes import PAIR_LANES
+
         n, m = self._query.lengths, self._target.lengths
         opened, extended = self._letters.costs[-2:]
         dearest = max(self._letters.costs)
         if self._local:
-            return np.asarray(((m <= 0xFFFF) | (not self._keep)) & bool(dearest < 1 << 14))
+            return np.asarray(((m + PAIR_LANES <= 0xFFFF) | (not self._keep)) & bool(dearest < 1 << 14))
         lowest = 2 * opened + (n + m) * extended + 2 * dearest + 128
         highest = int(self._letters.matrix.max()) * np.minimum(n, m)
         return np.asarray((lowest < 0x7F00) & (highest < 0x7F00) & (m < 0x7FFF))

@@ -92,9 +92,11 @@ def counted(manifest: SearchManifest, parts: dict[str, list[PartFile]]) -> tuple
     statuses: Counter[str] = Counter()
     queries = 0
     for each in manifest.queries:
+        last = np.array([-1])  # one table's last query may go on in the next
         for table in _best(manifest, parts, each, ["ordinal", "status"]):
             statuses.update({entry["values"]: entry["counts"] for entry in pc.value_counts(table["status"]).to_pylist()})
-            queries += len(np.unique(table["ordinal"].to_numpy()))
+            ordinals = np.append(last, table["ordinal"].to_numpy())
+            queries, last = queries + len(np.unique(ordinals)) - 1, ordinals[-1:]
     return statuses, queries
 
 

@@ -131,7 +131,7 @@ def _of_proteins(scoring: Substitution) -> Proteins | None:
 def _of_bases(scoring: Substitution) -> Bases | None:
     """Find the statistics of a match and a mismatch: as many times those of scores without a common factor as that factor is."""
     match, mismatch = scoring.lower[:2]
-    if scoring != Substitution.plain(match, mismatch, scoring.pieces):
+    if max(match, mismatch) <= 0 or scoring != Substitution.plain(match, mismatch, scoring.pieces):
         return None
     factor = math.gcd(match, mismatch)
     costs = (match, mismatch, *scoring.pieces[0])

@@ -146,6 +146,7 @@ def test_scores_without_statistics() -> None:
     assert statistics.of("match:4,mismatch:-6,gap:10,5", "dna", "local") is None
     assert statistics.of("match:2,mismatch:-3,gap:6,3", "dna", "local") is None and statistics.of("match:2,mismatch:-3,gap:5,4", "dna", "local") is None
     assert statistics.of("match:1,mismatch:-6,gap:9,9", "dna", "local") is None
+    assert statistics.of("letters:NACGT,scores:0,0,5,0,-4,5,0,-4,-4,5,0,-4,-4,-4,5,gap:11,1", "dna", "local") is None
     assert statistics.of("blosum62,gap:12,3", "protein", "local") is None
     assert statistics.of("blosum62,gap:11,1,20,1", "protein", "local") is None
     assert statistics.of("blosum62,gap:11,1", "protein", "global") is None

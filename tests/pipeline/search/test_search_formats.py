@@ -12,6 +12,7 @@ from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.formats.request import Request
 from tidalign.pipeline.formats.table import find
 from tidalign.pipeline.schema import SEARCH_HITS
+from tidalign.pipeline.search import results as of_searches
 from tidalign.pipeline.search.formats import sam
 from tidalign.pipeline.search.hits import merged, rejected
 
@@ -45,6 +46,13 @@ def test_the_rows(results: tidalign.SearchResults) -> None:
     assert results.to_table().schema == SEARCH_HITS and len(results) == 4 and results.statuses()["exact"] == 4
     assert results.without_hits == 1
     assert results.to_table(["rank", "score"]).to_pylist() == [{"rank": row["rank"], "score": row["score"]} for row in rows]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_a_query_is_counted_once_however_its_rows_come(size: int, results: tidalign.SearchResults, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = results.to_table()
+    monkeypatch.setattr(of_searches, "_best", lambda *_: iter([rows.slice(0, 0), *(rows.slice(start, size) for start in range(0, len(rows), size))]))
+    assert of_searches.counted(results._manifest, {}) == ({"exact": 4}, 2)
 
 
 def test_blast_tabular(results: tidalign.SearchResults) -> None:
