@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
 
+from tidalign.pipeline.genome import manifest as genome_manifest
 from tidalign.pipeline.genome import plan
 from tidalign.pipeline.genome.stages import anchoring, seeded
 from tidalign.pipeline.genome.walk import walk
@@ -98,7 +99,7 @@ def make(folder: Path, random: random.Random) -> list[Run]:
         for path in (stopped / "stages").glob("*.u2.anchors.*") if name != "pairs" else ():
             path.unlink()  # it was being seeded
         if name == "exact":
-            manifest = plan.read_manifest(str(stopped))
+            manifest = genome_manifest.read_manifest(str(stopped))
             for unit in range(manifest.jobs[0].units):
                 if anchors := anchoring.count_anchors(str(stopped), 0, unit, manifest.run):
                     tasks.extend_range_ahead(str(stopped), manifest.run, 0, unit, 0, anchors)

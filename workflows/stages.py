@@ -14,7 +14,8 @@ from tidalign.kernels.anchors.points import lastz_order
 from tidalign.pipeline.genome import units
 from tidalign.pipeline.genome.input.folders import read_all
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
-from tidalign.pipeline.genome.plan import unit_of, write_manifest
+from tidalign.pipeline.genome.manifest import write_manifest
+from tidalign.pipeline.genome.plan import unit_of
 from tidalign.pipeline.genome.stages import independent, seeding
 from tidalign.pipeline.genome.stages.filters import asked_last, keep
 from tidalign.pipeline.genome.stages.unit import Unit

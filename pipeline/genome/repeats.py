@@ -9,8 +9,9 @@ from tidalign.kernels.letters.nucleotides import Codes, reverse_complement
 from tidalign.kernels.seed.index import SeedPattern
 from tidalign.pipeline.errors import shown
 from tidalign.pipeline.genome.input.sides import load_side
+from tidalign.pipeline.genome.manifest import GenomeManifest, Job
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import GenomeManifest, Job, chance_hits
+from tidalign.pipeline.genome.plan import chance_hits
 
 STRETCHES, STRETCH = 256, 1024
 """Of windows that are looked at of each side, evenly over it; all of a smaller one."""

@@ -20,8 +20,9 @@ from tidalign.pipeline.genome.census import PLACED, Masks, key
 from tidalign.pipeline.genome.formats.block import AlignmentBlock, blocks
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.input.sides import load_side
+from tidalign.pipeline.genome.manifest import GenomeManifest, Job
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import GenomeManifest, Job, job_name
+from tidalign.pipeline.genome.plan import job_name
 from tidalign.pipeline.in_turn import Task
 from tidalign.pipeline.schema import GENOME_ALIGNMENTS, KEPT
 from tidalign.pipeline.store.files import read_table

@@ -19,8 +19,9 @@ from tidalign.pipeline.device import CPU, Device
 from tidalign.pipeline.genome.input.folders import read_all
 from tidalign.pipeline.genome.input.sequences import Queries
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
+from tidalign.pipeline.genome.manifest import read_manifest, write_manifest
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import Tile, alone, chance_hits, read_manifest, strands, write_manifest
+from tidalign.pipeline.genome.plan import Tile, alone, chance_hits, strands
 from tidalign.pipeline.genome.stages import anchoring, seeding
 from tidalign.pipeline.genome.stages import gapped as alignments
 from tidalign.pipeline.genome.stages.anchoring import find, schema_of, without_gaps

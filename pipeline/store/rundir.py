@@ -10,7 +10,7 @@ A name that exists is a whole file (files.py). Every kind of run has
     run.lock                       held while a run lasts
     SUCCESS or PARTIAL             the run is finished, without or with capped or rejected rows
 
-and folders of its own: chunks and blocks of pairs (pipeline/pairs/manifest.py), sides and stages of genomes (pipeline/genome/plan.py).
+and folders of its own: chunks and blocks of pairs (pipeline/pairs/manifest.py), sides and stages of genomes (pipeline/genome/manifest.py).
 """
 
 import fcntl

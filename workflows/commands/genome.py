@@ -21,8 +21,8 @@ from tidalign.pipeline.genome.input import index
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair, is_pipe, pair_name
+from tidalign.pipeline.genome.manifest import Check, GenomeManifest
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import Check, GenomeManifest
 from tidalign.pipeline.genome.repeats import repeats
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.genome.stages.unit import OF_DEPTH, OF_HSPS

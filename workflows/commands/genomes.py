@@ -15,7 +15,7 @@ from tidalign.pipeline.formats.together import Together
 from tidalign.pipeline.genome.input.jobs import is_list, read_jobs, read_list
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair, pair_name, safe
-from tidalign.pipeline.genome.plan import GenomeManifest
+from tidalign.pipeline.genome.manifest import GenomeManifest
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import GENOMES

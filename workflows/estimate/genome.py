@@ -17,8 +17,9 @@ from tidalign.pipeline.genome.input.folders import read_all
 from tidalign.pipeline.genome.input.read import read_genome
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
+from tidalign.pipeline.genome.manifest import GenomeManifest, write_manifest
 from tidalign.pipeline.genome.parameters import MODES, GenomeParameters
-from tidalign.pipeline.genome.plan import GenomeManifest, strands, write_manifest
+from tidalign.pipeline.genome.plan import strands
 from tidalign.pipeline.genome.stages import host
 from tidalign.pipeline.genome.stages.anchoring import find, schema_of
 from tidalign.pipeline.genome.stages.independent import extend

@@ -1,25 +1,17 @@
-"""Say what a run did: report.json, of what all kinds of runs have; and what it was forecast to take, while it goes on."""
+"""Say what a run did: report.json, of what all kinds of runs have."""
 
 import json
-import pickle
 import platform
-import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from functools import cache, partial
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-from tidalign.cluster.here import THREAD
 from tidalign.workflows.status import Exit
-
-if TYPE_CHECKING:
-    from tidalign.workflows.estimate.forecast import Forecast
 
 
 @cache
@@ -99,41 +91,3 @@ def history(directory: str, most: int = 1000) -> tuple[int, float, list[dict[str
             faults.append({"why": said.pop("error", ""), "task": "", **said, "retries": before})
         last = when
     return count, round(seconds + max(0.0, time.time() - began), 3), faults
-
-
-class Beside:
-    """Makes a forecast while others work: `forecast`, None until it is there. A run that ends before goes without; a command leaves the thread behind, a
-    script's end waits for it.
-
-    after: seconds after which it begins, unless a context that it is used as has ended before.
-    apart: it is made in a process of its own, which ends with this one: else what it loads and compiles would hold up the threads that have GPUs work.
-    """
-
-    def __init__(self, make: Callable[[], "Forecast | None"], after: float = 0.0, *, apart: bool = False) -> None:
-        self.forecast: Forecast | None = None
-        self._withdrawn = threading.Event()
-        made = partial(_apart, make) if apart else make
-        threading.Thread(target=self._run, args=(made, after), name=THREAD, daemon=apart).start()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._withdrawn.set()
-
-    def _run(self, make: Callable[[], "Forecast | None"], after: float) -> None:
-        if self._withdrawn.wait(after):
-            return
-        with suppress(Exception):  # it is told, and nothing else depends on it
-            self.forecast = make()
-
-
-def _apart(make: Callable[[], "Forecast | None"]) -> "Forecast | None":
-    """Make a forecast in a process of its own (workflows/estimate/apart.py)."""
-    command = [sys.executable, "-P", "-m", "tidalign.workflows.estimate.apart"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as child:
-        assert child.stdin and child.stdout
-        pickle.dump(make, child.stdin)
-        child.stdin.flush()  # and is left open: its end is that of this process
-        forecast: Forecast | None = pickle.load(child.stdout)
-    return forecast

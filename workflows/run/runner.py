@@ -19,12 +19,13 @@ from tidalign.kernels.runtime import precompile
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.pipeline.store import claims, rundir
 from tidalign.pipeline.store.layout import Layout
+from tidalign.workflows.estimate.beside import Beside
 from tidalign.workflows.run import devices
 from tidalign.workflows.run.busy import Busy
 from tidalign.workflows.run.crew import Crew, Readers
 from tidalign.workflows.run.devices import Gpus, Meanwhile, Resources
 from tidalign.workflows.run.held import mending, opened
-from tidalign.workflows.run.report import Beside, Report, history
+from tidalign.workflows.run.report import Report, history
 from tidalign.workflows.run.scratch import staged
 from tidalign.workflows.run.tracker import OnProgress, Tracker
 

@@ -17,7 +17,8 @@ from tidalign.kernels.ungapped.hsps import Segments
 from tidalign.pipeline.errors import MissingInput
 from tidalign.pipeline.genome.input.segments import load_segments
 from tidalign.pipeline.genome.input.sides import load_side
-from tidalign.pipeline.genome.plan import read_manifest, strands, unit_name
+from tidalign.pipeline.genome.manifest import read_manifest
+from tidalign.pipeline.genome.plan import strands, unit_name
 from tidalign.pipeline.genome.stages import anchors_file, gapped, seeding
 from tidalign.pipeline.genome.stages.filters import asked_of, passed
 from tidalign.pipeline.genome.stages.guards import Heartbeat

@@ -21,8 +21,8 @@ from tidalign.kernels.runtime.errors import DeviceLimit, KernelError
 from tidalign.kernels.seed.index import Positions
 from tidalign.kernels.ungapped.hsps import Segments
 from tidalign.pipeline.device import GPU
+from tidalign.pipeline.genome.manifest import indexed
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import indexed
 from tidalign.pipeline.genome.stages import host
 from tidalign.pipeline.genome.stages.guards import Budget, Heartbeat
 from tidalign.pipeline.genome.stages.strands import Strands

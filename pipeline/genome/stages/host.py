@@ -17,8 +17,8 @@ from tidalign.kernels.letters.nucleotides import Codes
 from tidalign.kernels.seed.index import Positions, WordIndex, build_index, hits
 from tidalign.kernels.ungapped.hsps import HitFilter, Segments, packed
 from tidalign.pipeline.genome.input.index import load
+from tidalign.pipeline.genome.manifest import indexed, read_manifest
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import indexed, read_manifest
 from tidalign.pipeline.genome.stages.guards import Budget, Heartbeat
 from tidalign.pipeline.genome.stages.strands import Strands
 

@@ -19,8 +19,9 @@ from tidalign.pipeline.device import CPU, GPU, Device
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.genome.input.sequences import Queries, turned
 from tidalign.pipeline.genome.input.sides import load_side
+from tidalign.pipeline.genome.manifest import read_manifest
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import read_manifest, unit_name
+from tidalign.pipeline.genome.plan import unit_name
 from tidalign.pipeline.genome.stages import host
 from tidalign.pipeline.genome.stages.covering import LEAST
 from tidalign.pipeline.genome.stages.guards import Budget, Heartbeat

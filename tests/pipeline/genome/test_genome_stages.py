@@ -20,8 +20,9 @@ from tidalign.pipeline.device import CPU
 from tidalign.pipeline.genome import units
 from tidalign.pipeline.genome.input.folders import read_all
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
+from tidalign.pipeline.genome.manifest import read_manifest, write_manifest
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import Tile, read_manifest, write_manifest
+from tidalign.pipeline.genome.plan import Tile
 from tidalign.pipeline.genome.stages import anchoring
 from tidalign.pipeline.genome.stages.guards import Due
 from tidalign.pipeline.genome.stages.unit import Unit

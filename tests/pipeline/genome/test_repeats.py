@@ -12,8 +12,8 @@ from tidalign.kernels.seed.index import NAMED, SeedPattern, build_index, hits
 from tidalign.pipeline.genome import repeats
 from tidalign.pipeline.genome.input.folders import read_all
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
+from tidalign.pipeline.genome.manifest import GenomeManifest, write_manifest
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import GenomeManifest, write_manifest
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import GENOMES
 from tidalign.workflows.cli import main

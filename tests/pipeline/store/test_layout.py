@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from tidalign.pipeline.errors import ManifestMismatch, MissingInput
+from tidalign.pipeline.genome.manifest import write_manifest
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import write_manifest
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.pairs.aligner import PairParameters
 from tidalign.pipeline.pairs.results import Results

@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tidalign.pipeline.genome.plan import Tile, read_manifest
+from tidalign.pipeline.genome.manifest import read_manifest
+from tidalign.pipeline.genome.plan import Tile
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.schema import EXTENDED, GENOME_ALIGNMENTS
 from tidalign.pipeline.store import parts

@@ -16,8 +16,8 @@ from tidalign.pipeline.genome.input.folders import folders
 from tidalign.pipeline.genome.input.jobs import begun_with
 from tidalign.pipeline.genome.input.sides import IN_A_FOLDER, READERS, Side, check_piped, folder_records, load_side, read_sides
 from tidalign.pipeline.genome.input.source import GenomeSource, piped
+from tidalign.pipeline.genome.manifest import Check, GenomeManifest, read_manifest, write_manifest
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import Check, GenomeManifest, read_manifest, write_manifest
 from tidalign.pipeline.genome.stages.unit import costs_of
 from tidalign.pipeline.genome.units import warm_up
 from tidalign.pipeline.store import layout, parts, rundir

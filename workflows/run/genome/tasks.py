@@ -17,7 +17,8 @@ from tidalign.kernels.runtime.fault import fault
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS, GpuLost
 from tidalign.pipeline.device import CPU, DEVICES, Device, DeviceName
 from tidalign.pipeline.genome import units as stages
-from tidalign.pipeline.genome.plan import Tile, read_manifest
+from tidalign.pipeline.genome.manifest import read_manifest
+from tidalign.pipeline.genome.plan import Tile
 from tidalign.pipeline.genome.stages import anchoring
 from tidalign.pipeline.genome.stages.guards import Due, Heartbeat, RowsAndShortfalls
 from tidalign.pipeline.genome.stages.independent import extend_in_parts

@@ -9,7 +9,8 @@ from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task
 from tidalign.pipeline.device import CPU, Device
 from tidalign.pipeline.genome.input.sides import load_side
-from tidalign.pipeline.genome.plan import GenomeManifest, Tile, chance_hits, job_name
+from tidalign.pipeline.genome.manifest import GenomeManifest
+from tidalign.pipeline.genome.plan import Tile, chance_hits, job_name
 from tidalign.pipeline.genome.stages import anchoring
 from tidalign.pipeline.store import parts
 from tidalign.pipeline.store.parts import gaps

@@ -13,8 +13,8 @@ import pytest
 from tidalign.pipeline.errors import Damaged
 from tidalign.pipeline.genome.input.folders import read_all
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
+from tidalign.pipeline.genome.manifest import write_manifest
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import write_manifest
 from tidalign.pipeline.genome.stages import anchoring, host, seeded
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.store import rundir

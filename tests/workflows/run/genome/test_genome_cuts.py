@@ -17,8 +17,9 @@ from tidalign.pipeline.device import CPU
 from tidalign.pipeline.genome import plan
 from tidalign.pipeline.genome import units as stages
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
+from tidalign.pipeline.genome.manifest import read_manifest
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import Tile, read_manifest
+from tidalign.pipeline.genome.plan import Tile
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.genome.stages import guards, host, independent
 from tidalign.pipeline.genome.walk import walk

@@ -25,8 +25,8 @@ from tidalign.pipeline.errors import Damaged, InputError, ManifestMismatch, Miss
 from tidalign.pipeline.genome import plan
 from tidalign.pipeline.genome import units as stages
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
+from tidalign.pipeline.genome.manifest import read_manifest
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import read_manifest
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.genome.stages import anchoring, anchors_file
 from tidalign.pipeline.genome.stages.unit import Unit

@@ -13,8 +13,8 @@ from tidalign.cluster.errors import Stopped
 from tidalign.cluster.stop import limited
 from tidalign.pipeline.genome import plan
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
+from tidalign.pipeline.genome.manifest import read_manifest
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import read_manifest
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.store import parts
 from tidalign.workflows.run.devices import Resources

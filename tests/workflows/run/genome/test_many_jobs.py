@@ -14,10 +14,11 @@ import tidalign
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Queue
 from tidalign.pipeline.errors import InputError, ManifestMismatch
+from tidalign.pipeline.genome import manifest as genome_manifest
 from tidalign.pipeline.genome import plan
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
+from tidalign.pipeline.genome.manifest import read_manifest
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import read_manifest
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.genome.stages import guards
 from tidalign.workflows.cli import main
@@ -131,7 +132,7 @@ def test_any_cut_and_any_workers(tmp_path: Path, windows: Path, alone: list[byte
     for path in made[3:17]:
         path.unlink()
     monkeypatch.undo()
-    monkeypatch.setattr(plan, "TOGETHER_SECONDS", 1e-9)  # of a run that is planned already, it changes nothing
+    monkeypatch.setattr(genome_manifest, "TOGETHER_SECONDS", 1e-9)  # of a run that is planned already, it changes nothing
     assert run_genomes(tmp_path / "run", source(windows, 12), GenomeParameters(), resources=Resources(workers=2)).exit == Exit.COMPLETE
     assert answers(tmp_path / "run")[1] == alone
     run_genomes(tmp_path / "apart", source(windows, 12), GenomeParameters(), resources=Resources(workers=2))
@@ -166,7 +167,7 @@ def test_work_of_very_different_jobs_is_gathered_in_their_order() -> None:
         {"units": 2, "chunk": number, "begin": 0, "tiles": [{"start": 0, "stop": 2, "work": work, "staged": work > plan.TILE_SECONDS}]}
         for number, work in enumerate(works)
     ]
-    plan._gather(jobs, GenomeParameters())
+    genome_manifest._gather(jobs, GenomeParameters())
     assert [(job["chunk"], job["begin"]) for job in jobs] == [(0, 0), (0, 2), (2, 0), (3, 0), (4, 0), (4, 2), (6, 0), (7, 0)]
     assert [job["tiles"][0]["work"] for job in jobs if job["tiles"]] == pytest.approx([0.5, 0.6, 5.0, 0.2, 0.95, 0.2])
 

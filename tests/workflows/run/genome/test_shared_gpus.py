@@ -13,8 +13,9 @@ from tidalign.cluster.guard import may_start
 from tidalign.cluster.stop import Stop
 from tidalign.pipeline.device import CPU, GPU
 from tidalign.pipeline.genome.input.source import GenomeSource
+from tidalign.pipeline.genome.manifest import GenomeManifest, Job
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import GenomeManifest, Job, plan_tiles
+from tidalign.pipeline.genome.plan import plan_tiles
 from tidalign.workflows.run.devices import Gpus, Resources
 from tidalign.workflows.run.genome.run import SHARED_LETTERS, SHARED_WORK, Genomes
 from tidalign.workflows.run.genome.tiles import Tiles

@@ -12,8 +12,8 @@ import pytest
 from tidalign.cluster.here import THREAD
 from tidalign.pipeline.pairs.aligner import PairParameters
 from tidalign.pipeline.pairs.input.read import inspect
+from tidalign.workflows.estimate.beside import Beside
 from tidalign.workflows.run.pairs.run import Pairs
-from tidalign.workflows.run.report import Beside
 
 _LEFT_BEHIND = set[threading.Thread]()
 """Threads of the tests before this one, which may have given theirs up for good."""
@@ -67,7 +67,7 @@ def test_it_is_the_same_in_a_process_of_its_own(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes in /proc")
 def test_its_process_ends_with_the_one_that_asked(tmp_path: Path) -> None:
     """End with a process that does not wait, however long the forecast takes."""
-    program = "import os, time; from tidalign.workflows.run.report import Beside; from test_report import endless\n"
+    program = "import os, time; from tidalign.workflows.estimate.beside import Beside; from test_forecasts_beside import endless\n"
     program += "beside = Beside(endless, apart=True)\nwhile not os.path.exists('begun'): time.sleep(0.01)\n"
     subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)}, check=True, timeout=60)
     child = int((tmp_path / "begun").read_text())
