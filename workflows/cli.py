@@ -155,9 +155,9 @@ def _prepare(args: argparse.Namespace, *, own: bool) -> None:
 
 def _done(args: argparse.Namespace, asked: list[str], place: int | None, *, own: bool) -> tuple[int, bool]:
     """Do what a command is for; gives its status, and whether it was done here: a job that is submitted, and an estimate, end as other programs do."""
+    check_place(args)
     if args.log or args.verbose:
         logs.begin(args.log, args.verbose, asked)
-    check_place(args)
     if args.cluster == "slurm":
         from tidalign.workflows.commands.submit import submit
 
@@ -247,6 +247,8 @@ def fail(error: Exception, *, debug: bool) -> int:
     text = str(error)
     if not isinstance(error, Stopped) and (limit := limits.met(error)):
         status, text = Exit.UNAVAILABLE, limit
+    if status == Exit.BUG and (trouble := limits.misplaced(error)):
+        status, text = Exit.CANNOT_WRITE, trouble
     if status == Exit.BUG:
         text = f"this is a bug: {type(error).__name__}: {text}; please report it with what `tidalign check` prints and the same command run with --debug"
     say(text)

@@ -1,9 +1,11 @@
-"""Limits that the system sets a process, open files (`ulimit -n`) and addresses (`ulimit -v`): what is too little to begin with, and whether one was met."""
+"""Limits that the system sets a process, open files (`ulimit -n`) and addresses (`ulimit -v`), or places: what is too little to begin with, and whether one was
+met."""
 
 import errno
 import os
 import resource
 from collections.abc import Iterator
+from pathlib import Path
 
 from tidalign.cluster.errors import NoWorkers
 
@@ -40,6 +42,22 @@ def met(error: BaseException) -> str | None:
     if kind == "memory" and addresses != resource.RLIM_INFINITY:
         return f"more memory is needed than {addresses / 2**30:.1f} GiB of addresses (ulimit -v): raise the limit with `ulimit -v unlimited`, {AGAIN}"
     return f"memory ran out ({error}): free some, or take another machine or fewer --workers, {AGAIN}" if kind else None
+
+
+def misplaced(error: BaseException) -> str | None:
+    """Say what is wrong with a place that no program could work in, and the way out; None: the error is another."""
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        return f"{error.filename}: a name longer than the file system takes; choose a shorter one"
+    if isinstance(error, FileNotFoundError) and error.filename is None and not _in_a_folder():
+        return "the folder that this command was started in is gone; change to one that is there"
+    return None
+
+
+def _in_a_folder() -> bool:
+    try:
+        return bool(Path.cwd())
+    except OSError:
+        return False
 
 
 def _kind(error: BaseException) -> str | None:

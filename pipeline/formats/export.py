@@ -24,6 +24,7 @@ from tidalign.pipeline.formats.request import Request, Rows
 from tidalign.pipeline.formats.stream import Stream, standard_output
 from tidalign.pipeline.formats.table import BLANKS, Format
 from tidalign.pipeline.in_turn import Task, in_turn
+from tidalign.pipeline.store.own import refuse_own
 from tidalign.pipeline.text import content
 
 
@@ -281,6 +282,7 @@ def export(
         options["rg"] = table.find(table.PAIRS, "sam").load("read_group")(options["rg"])
     refuse_less(rows.kind, chosen, cigars=rows.cigars, placed=rows.placed)
     refuse_input(output, rows.source)
+    refuse_own(output)
     stream = output == "-" or (Path(output).exists() and not Path(output).is_file())
     request = Request(rows, chosen, notice or (lambda text: None), **options, folder=tempfile.gettempdir() if stream else str(Path(output).resolve().parent))
     with into(output) as sink:

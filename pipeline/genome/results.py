@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalign.pipeline.errors import InputError, MissingInput
+from tidalign.pipeline.errors import Damaged, InputError, MissingInput
 from tidalign.pipeline.formats.export import destination, export
 from tidalign.pipeline.formats.table import GENOME, Format, ending, find
 from tidalign.pipeline.genome.census import PLACED, Masks, key
@@ -22,7 +22,7 @@ from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.manifest import GenomeManifest, Job
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import job_name
+from tidalign.pipeline.genome.plan import job_name, unit_name
 from tidalign.pipeline.in_turn import Task
 from tidalign.pipeline.schema import GENOME_ALIGNMENTS, KEPT
 from tidalign.pipeline.store.files import read_table
@@ -124,7 +124,11 @@ class GenomeResults(RunResults[GenomeManifest]):
         files = sorted(Path(self.path, "kept", name).glob("*.parquet"), key=_unit_order)
         if not files:
             raise MissingInput(f"{self.path}: {name} were not kept; run again with --keep {name}")
-        return pa.concat_tables([read_table(str(file)).replace_schema_metadata(None) for file in files])
+        wanted = [unit_name(number, unit) for number, job in enumerate(self._manifest.jobs) for unit in range(job.units)]
+        lacks = sorted({*wanted} - {file.stem for file in files})
+        if self.complete and len(lacks) > self.statuses()["rejected"]:
+            raise Damaged(str(files[0].with_name(f"{lacks[0]}.parquet")), "gone", _ANEW)
+        return pa.concat_tables([_kept(str(file)).replace_schema_metadata(None) for file in files])
 
     def export(
         self,
@@ -251,6 +255,17 @@ def _held(path: str, run: str, written: int, file: int) -> tuple[Any, Any]:
     """Read all rows of a part, and the pair of genomes of each, which are in order."""
     table = pa.concat_tables([GENOME_ALIGNMENTS.empty_table(), *read_rows(path, run, GENOME_ALIGNMENTS)]).combine_chunks()
     return table, table["job"].to_numpy()
+
+
+_ANEW = "start again with --new, which makes all of the run anew"
+"""What helps where a table is lost that --keep has kept: a finished run makes none again."""
+
+
+def _kept(path: str) -> Any:
+    try:
+        return read_table(path)
+    except Damaged as damaged:
+        raise Damaged(damaged.path, damaged.found, _ANEW) from damaged
 
 
 def _unit_order(path: Path) -> tuple[str, int]:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalign.pipeline.errors import ManifestMismatch, MissingInput
+from tidalign.pipeline.errors import Damaged, ManifestMismatch, MissingInput
 from tidalign.pipeline.formats.export import export
 from tidalign.pipeline.in_turn import Task
 from tidalign.pipeline.pairs.aligner import PairParameters
@@ -94,9 +94,12 @@ class Results(RunResults[PairManifest]):
         from tidalign.pipeline.pairs.input.read import PairSource, plan, read_block, stream_blocks  # nobody else wants what reads
 
         kept = [(block["first"], block["pairs"], letters_path(str(self.path), block["id"])) for block in self._manifest.blocks]
-        if all(Path(path).exists() for *_, path in kept):
-            yield from ((first, pairs, partial(read_table, path)) for first, pairs, path in kept)
+        there = [Path(path).exists() for *_, path in kept]
+        if all(there):
+            yield from ((first, pairs, partial(_read_kept, path)) for first, pairs, path in kept)
             return
+        if any(there):
+            raise Damaged(kept[there.index(False)][2], "gone", _ANEW)
         source = replace(PairSource.from_json(self.source), whole=True)
         _see_unchanged(source)
         if not source.has_ranges:
@@ -137,6 +140,17 @@ def _ordered(paths: list[str], run: str, wanted: list[str], block: BlockRecord) 
 _WITHOUT = "export .paf, .tsv or .parquet, which have no letters"
 
 
+_ANEW = f"start again with --new and the same input, or {_WITHOUT}"
+"""What helps where the letters are lost of an input that came through a pipe: a finished run reads nothing again."""
+
+
+def _read_kept(path: str) -> Any:
+    try:
+        return read_table(path)
+    except Damaged as damaged:
+        raise Damaged(damaged.path, damaged.found, _ANEW) from damaged
+
+
 def _see_unchanged(source: Any) -> None:
     """Raise MissingInput where an input cannot be read again, ManifestMismatch where it is another than was read."""
     from tidalign.pipeline.files.sniff import sniff, with_time
@@ -144,7 +158,7 @@ def _see_unchanged(source: Any) -> None:
     for known in source.inputs:
         if known.stream:
             raise MissingInput(
-                f"{known.path}: expected the letters of the input, found a pipe, read once and not kept; run again with -o OUT.sam, or {_WITHOUT}"
+                f"{known.path}: expected the letters of the input, found a pipe, and none kept of it; run again with --new -o OUT.sam, or {_WITHOUT}"
             )
         try:
             found = sniff(known.path, allow_empty=True)

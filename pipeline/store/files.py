@@ -8,7 +8,7 @@ import json
 import mmap
 import os
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -89,14 +89,6 @@ def _force(path: str) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def refuse_own(run: str, output: str, but: Sequence[str] = ()) -> None:
-    """Raise CannotWrite where an output is in a run directory, whose files are the run's. but: names there that it may have."""
-    own, named = Path(run).resolve(), Path(output).resolve()
-    if output != "-" and own in named.parents and named not in [own / name for name in but]:
-        allowed = f", or leave it out for {but[0]}" if but else ""
-        raise CannotWrite(f"{output}: expected a name outside the run directory, whose files are the run's; choose one{allowed}")
 
 
 def writing_error(path: str, error: OSError) -> Exception:

@@ -122,10 +122,40 @@ def test_files_of_a_run_stay(tmp_path: Path, command: Any, monkeypatch: pytest.M
     assert command("genome", "a.fa", "b.fa", "-o", "run", "--device", "cpu", "--quiet").returncode == 0
     before = {path: path.read_bytes() for path in Path("run").rglob("*") if path.is_file()}
     part = next(str(path) for path in before if path.parent.name == "parts")
-    for words in (("export", "run", "-o", "run/plan.json", "--format", "maf"), ("export", "run", "-o", part), ("plot", "run", "-o", "run/report.html")):
+    again = ("genome", "a.fa", "b.fa", "--device", "cpu", "--quiet")
+    for words in (
+        *(("export", "run", "-o", "run/plan.json", "--format", "maf"), ("export", "run", "-o", part), ("plot", "run", "-o", "run/report.html")),
+        *(
+            ("check", "run", "--log", "run/plan.json"),
+            (*again, "-o", "run/x.maf"),
+            (*again, "-o", "y", "--rdotplot=run/parts/x"),
+            ("index", "a.fa", "-o", part),
+        ),
+        ("report", "run", "-o", "run/plan.json"),
+    ):
         answer = command(*words)
         assert (answer.returncode, "expected a name outside the run directory" in answer.stderr) == (Exit.CANNOT_WRITE, True), answer.stderr
     assert {path: path.read_bytes() for path in Path("run").rglob("*") if path.is_file()} == before
+
+
+def test_files_of_a_run_stay_whatever_python_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made(tmp_path, monkeypatch)
+    results = tidalign.align_genomes("a.fa", "b.fa", out="run", device="cpu")
+    for write in (lambda: results.export("run/plan.json", format="maf"), lambda: results.export("run/parts/x.axt")):
+        with pytest.raises(CannotWrite, match="outside the run directory"):
+            write()
+    assert len(tidalign.GenomeResults("run")) == len(results)
+
+
+def test_an_index_and_a_report_take_the_place_of_none_but_their_kind(tmp_path: Path, command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    made(tmp_path, monkeypatch)
+    Path("thesis.txt").write_text("mine")
+    assert command("genome", "a.fa", "b.fa", "-o", "run", "--device", "cpu", "--quiet").returncode == 0
+    for words in (("index", "a.fa", "-o"), ("index", "a.fa", "-o"), ("report", "run", "-o"), ("report", "run", "--multiqc")):
+        answer = command(*words, "thesis.txt")
+        assert (answer.returncode, "expected a new name, or" in answer.stderr, Path("thesis.txt").read_text()) == (Exit.CANNOT_WRITE, True, "mine")
+    for words in (("index", "a.fa", "-o", "x.tidx"), ("report", "run", "-o", "x.html"), ("report", "run", "--multiqc", "x_mqc.json")):
+        assert [command(*words).returncode for _ in range(2)] == [0, 0]
 
 
 @pytest.mark.parametrize("suffix", ["svg", "html", "png", "pdf"])

@@ -98,7 +98,7 @@ def test_what_was_piped_is_kept_where_it_is_wanted(folder: Path) -> None:
     shell(folder, "tidalign check out.sam.run")
     shell(folder, "tidalign pairs - t.fa -o run --device cpu --quiet < r.fq")
     said = shell(folder, "tidalign export run -o other.sam", Exit.NO_INPUT)
-    assert "a pipe, read once" in said and "-o OUT.sam" in said
+    assert "a pipe, and none kept of it" in said and "--new -o OUT.sam" in said
     kept = next((folder / "out.sam.run" / "letters").iterdir())
     data = bytearray(kept.read_bytes())
     data[len(data) // 3] ^= 1

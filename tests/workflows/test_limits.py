@@ -41,6 +41,19 @@ def test_a_low_limit_is_named(command: str, limit: str, files: list[str], tmp_pa
     assert answer.stderr.count(f"ulimit {limit[:2]}") == 2
 
 
+@pytest.mark.parametrize("length", [250, 300])
+def test_a_name_that_is_too_long_is_named(length: int, files: list[str], tmp_path: Path) -> None:
+    answer = subprocess.run([PROGRAM, "pairs", *files, "-o", f"{'x' * length}.sam", "--device", "cpu"], capture_output=True, text=True, cwd=tmp_path)
+    assert (answer.returncode, answer.stderr.count("\n")) == (Exit.CANNOT_WRITE, 1) and "a name longer than the file system takes" in answer.stderr
+
+
+def test_a_folder_that_is_gone_is_named(files: list[str], tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    line = 'cd gone && rmdir ../gone && exec "$@" -o out.sam --device cpu'
+    answer = subprocess.run(["bash", "-c", line, "bash", PROGRAM, "pairs", *files], capture_output=True, text=True, cwd=tmp_path)
+    assert (answer.returncode, answer.stderr.count("\n")) == (Exit.CANNOT_WRITE, 1) and "started in is gone" in answer.stderr
+
+
 @pytest.mark.parametrize("command", ["pairs", "genome"])
 def test_this_process_alone_with_few_files(command: str, files: list[str], tmp_path: Path) -> None:
     out = tmp_path / ("out.sam" if command == "pairs" else "out.maf")

@@ -7,6 +7,7 @@ import time
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
+from typing import Any
 
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import usable
@@ -98,13 +99,28 @@ def _verify(run: str) -> Exit:
     wrong = {damaged.path: damaged.found for path in files if (damaged := _damage(path))}
     if not wrong and rundir.finished(run):
         module, name = RESULTS[plan["kind"]]
-        getattr(import_module(module), name)(run).statuses()  # raises an error where parts lack
+        _see_whole(getattr(import_module(module), name)(run))
     for path, found in wrong.items():
         answer(f"{path}: {found}")
     if wrong:
         raise ManifestMismatch(f"{run}: {len(wrong)} of {len(files)} files are damaged; the command that made the run makes anew what it needs of them")
     answer(f"{run}: {len(files)} files, none of them damaged; the run is {'finished' if rundir.finished(run) else 'not finished'}")
     return Exit.COMPLETE
+
+
+def _see_whole(results: Any) -> None:
+    """Raise an error where a finished run lacks a file: a part, a genome that was read, a table that was kept."""
+    from tidalign.pipeline.genome.input.sides import load_side
+    from tidalign.pipeline.genome.manifest import read_manifest
+
+    results.statuses()
+    if results.kind != "genome":
+        return
+    manifest = read_manifest(str(results.path))
+    for side in manifest.sides:
+        load_side(str(results.path), manifest.run, side["id"])
+    for stage in (folder.name for folder in Path(results.path, "kept").glob("*") if any(folder.iterdir())):
+        results.stage(stage)
 
 
 def _damage(path: Path) -> Damaged | None:

@@ -7,7 +7,6 @@ from typing import Any
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.store import rundir
-from tidalign.pipeline.store.files import refuse_own
 from tidalign.workflows.options.common import options_of
 from tidalign.workflows.progress import by_status, say
 from tidalign.workflows.status import Exit
@@ -23,7 +22,6 @@ RESULTS = {
 def command(args: argparse.Namespace) -> Exit:
     """Write RUN's rows to OUT."""
     kind = rundir.require(args.run)["kind"]
-    refuse_own(args.run, args.output)
     wanted = options(args, kind)
     module, name = RESULTS[kind]
     results = getattr(import_module(module), name)(args.run)

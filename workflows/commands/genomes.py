@@ -88,6 +88,9 @@ def align_many_genomes(
 
 def pairs_of(jobs: Iterable[Job]) -> tuple[Pair, ...]:
     """Make the pairs of jobs. ValueError where there is none, or two have one name."""
+    jobs = list(jobs)
+    if wrong := next((job for job in jobs if isinstance(job, str) or not 2 <= len(job) <= 3), None):
+        raise ValueError(f"jobs: expected (target, query) or (target, query, name), not {wrong!r}")
     sides = [(str(target), str(query), *map(str, name)) for target, query, *name in jobs]
     pairs = tuple(Pair(name[0] if name else pair_name(target, query), target, query) for target, query, *name in sides)
     twice = next((name for name, times in Counter(pair.name for pair in pairs).items() if times > 1), None)

@@ -1,6 +1,7 @@
 """`tidalign index`: pack a database once, for many searches; `tidalign genome-index`: read a target and index its words once, for many queries."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,8 @@ def index(database: str | Path, out: str | Path, *, alphabet: str = "dna") -> An
         found = "standard output" if str(out) == STANDARD_OUTPUT else "a directory" if Path(out).is_dir() else "a device or a pipe"
         raise CannotWrite(f"{out}: expected a file to write, found {found}; name one with -o")
     refuse_input(path, {"path": source.path})
+    if Path(out).is_file() and not is_index(replace(source, path=path, format="parquet")):
+        raise CannotWrite(f"{out}: expected a new name, or an index to replace, found a file; choose another with -o")
     if is_index(source):
         raise InputError(str(database), "sequences", "an index", "give those that it was made of, or search it as it is")
     databases.pack(path, _counted(records(source, alphabet, min(READERS, cores())), source.path), alphabet)

@@ -4,13 +4,13 @@ import argparse
 from pathlib import Path
 
 from tidalign.cluster.errors import NoWorkers
-from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.formats.export import destination
 from tidalign.pipeline.genome.dots.dotplot import segments_of, zoomed
 from tidalign.pipeline.genome.dots.files import is_file, read_segments
 from tidalign.pipeline.genome.dots.segments import Region, Segments, along, chosen
 from tidalign.pipeline.genome.results import GenomeResults
-from tidalign.pipeline.store.files import refuse_own
+from tidalign.pipeline.store.own import refuse_own
 from tidalign.workflows.pictures import style
 from tidalign.workflows.progress import say
 from tidalign.workflows.status import Exit
@@ -21,7 +21,7 @@ SIZE, DPI = 8.0, 150
 
 def command(args: argparse.Namespace) -> Exit:
     """Draw RUN, or the alignments of a file, into OUT."""
-    segments = _read(args.run, args.pair, args.output)
+    segments = _read(args.run, args.pair)
     regions = args.region, args.query_region
     said = plot(
         segments,
@@ -41,13 +41,15 @@ def command(args: argparse.Namespace) -> Exit:
     return Exit.COMPLETE
 
 
-def _read(run: str, pair: str | None, output: str) -> Segments:
+def _read(run: str, pair: str | None) -> Segments:
     if is_file(run) and not Path(run).is_dir():
         if pair is not None:
             raise InputError(run, "a run over many pairs of genomes", f"a file of alignments with --pair {pair}", "leave --pair out")
         return read_segments(run)
+    if Path(run).exists() and not Path(run).is_dir():
+        wanted = "a run directory of `tidalign genome` or `genomes`, or a file .paf, .maf or .chain"
+        raise MissingInput(f"{run}: expected {wanted}, found another file; name one of these")
     results = GenomeResults(run)
-    refuse_own(run, output)
     return segments_of(results, None if pair is None else results.pair(pair))
 
 
@@ -70,6 +72,7 @@ def plot(
     name: of where they are from, for messages. min_length, min_identity: `dots.segments.chosen`. sort: put the query's sequences along the diagonal.
     target, query: the regions to show. NoWorkers (69) where matplotlib or bokeh is missing, which .svg does without.
     """
+    refuse_own(str(output))
     if not len(segments.target.names) or not len(segments.query.names):
         raise InputError(name, "sequences on both sides", "none", "draw another")
     shown = chosen(segments, min_length, min_identity)

@@ -2,10 +2,12 @@
 
 import argparse
 from importlib import import_module
+from pathlib import Path
 
+from tidalign.pipeline.errors import CannotWrite
 from tidalign.pipeline.formats.export import refuse_input
 from tidalign.pipeline.store import rundir
-from tidalign.pipeline.store.files import refuse_own
+from tidalign.pipeline.store.own import refuse_own
 from tidalign.workflows.commands.export import RESULTS
 from tidalign.workflows.options.common import STANDARD_OUTPUT
 from tidalign.workflows.progress import say
@@ -20,7 +22,10 @@ def command(args: argparse.Namespace) -> Exit:
     results.statuses()  # MissingInput where the run is not finished
     for output in filter(None, (args.output, args.multiqc)):
         refuse_input(output, rundir.read_plan(args.run)["source"])
-        refuse_own(args.run, output, (PAGE, TABLE))
+        refuse_own(output, (PAGE, TABLE))
+    for output, ending in ((args.output, ".html"), (args.multiqc, ".json")):
+        if output and Path(output).is_file() and not output.lower().endswith(ending):
+            raise CannotWrite(f"{output}: expected a new name, or a file {ending} to replace, found another; choose another")
     written = make(results, args.output, args.multiqc)
     if not args.quiet:
         say("; ".join("standard output" if name == STANDARD_OUTPUT else name for name in written))

@@ -12,6 +12,7 @@ from tidalign.kernels.local.choices import REPORTS, SPANS
 from tidalign.pipeline.device import may_take_gpu, sure_of_gpu
 from tidalign.pipeline.errors import CannotWrite
 from tidalign.pipeline.formats import table
+from tidalign.pipeline.store.own import refuse_own
 from tidalign.workflows.options.values import Reader, integer, wrong
 from tidalign.workflows.run.shard import Shard
 
@@ -162,14 +163,24 @@ def check_common(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
         error("--workers counts processes on this machine, --scheduler uses another's: give one of them")
     if given.get("insecure") and not given["scheduler"]:
         error("--insecure goes with --scheduler")
-    named = [name for name in (*(name for name in given if name in _WRITTEN or name.startswith("outputmasking")), "log") if name in given]
-    written: dict[str, str] = {name: given[name] for name in named if isinstance(given[name], str) and given[name] and not is_stream(given[name])}
+    if given.get("quiet") and given.get("verbose"):
+        error("--quiet says errors alone, --verbose each thing that is done: give one of them")
+    if given.get("output") == "":
+        error("-o: expected a name, found an empty one")
+    written = _places(args)
     for (one, text), (other, same) in combinations(written.items(), 2):
         if os.path.realpath(text) == os.path.realpath(same):
             error(f"{_option(other)} {same}: expected a name of its own, found that of {_option(one)}; choose another")
     others = _texts([value for name, value in given.items() if name != "log"])
     if args.log and (found := next((text for text in others if _is_file(text, args.log)), None)):
         error(f"--log {args.log}: expected a name of its own, found that of another argument, {found}; choose another")
+
+
+def _places(args: argparse.Namespace) -> dict[str, str]:
+    """Give what arguments say is written: names of files and folders, by argument."""
+    given = vars(args)
+    named = [name for name in (*(name for name in given if name in _WRITTEN or name.startswith("outputmasking")), "log") if name in given]
+    return {name: given[name] for name in named if isinstance(given[name], str) and given[name] and not is_stream(given[name])}
 
 
 _WRITTEN = ("output", "multiqc", "rdotplot")
@@ -182,8 +193,11 @@ def _option(name: str) -> str:
 
 
 def check_place(args: argparse.Namespace) -> None:
-    """Raise CannotWrite where a run directory would have a name that is no UTF-8, which pyarrow cannot take."""
+    """Raise CannotWrite where something would be written into a run directory that there is, or a run directory would have a name that is no UTF-8, which
+    pyarrow cannot take."""
     output = vars(args).get("output")
+    for place in () if args.module == "report" else _places(args).values():  # which knows what else it may write
+        refuse_own(place)
     if args.module not in ("pairs", "partition", "genome", "genomes", "search", "merge", "demo", "index") or not output or is_stream(output):
         return
     try:
@@ -219,7 +233,10 @@ def standard(output: str) -> str:
 
 def is_stream(output: str) -> bool:
     """Tell whether an output is standard output, a device or a pipe: beside it there is no place for a run directory."""
-    return output == STANDARD_OUTPUT or Path(output).is_char_device() or Path(output).is_fifo()
+    try:
+        return output == STANDARD_OUTPUT or Path(output).is_char_device() or Path(output).is_fifo()
+    except OSError:  # a name that is too long, say, of which who writes there tells
+        return False
 
 
 Error = Callable[[str], Any]

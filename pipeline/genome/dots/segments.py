@@ -150,6 +150,8 @@ class Region:
 
     def of(self, side: Side, file: str) -> tuple[int, int, int]:
         """Find the sequence of a region on a side, and its letters. InputError where there is none of this name."""
+        if self.end is not None and (spelled := f"{self.name}:{self.start + 1}-{self.end}") in side.names:
+            return Region(spelled).of(side, file)  # as `samtools faidx` names what it cuts out
         if self.name not in side.names:
             known = ", ".join(side.names[:5]) + (", ..." if len(side.names) > 5 else "")
             raise InputError(file, f"one of its sequences ({known})", repr(self.name), "name one")

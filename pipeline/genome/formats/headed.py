@@ -32,10 +32,18 @@ def write(
             heads = [""] * len(block)
             for row in _others(block, names, before):
                 heads[row] = head(block, request, row, values(block, names, row - 1) if row else before)
-            sink.write(content(joined(pa.array(heads, pa.large_string()), paragraphs)))
+            sink.write(content(joined(_column(heads), paragraphs)))
             before = values(block, names, len(block) - 1)
             count += len(block)
     return count, before
+
+
+def _column(heads: list[str]) -> Any:
+    """Make a column of texts, some of which may name a file whose name is no UTF-8."""
+    try:
+        return pa.array(heads, pa.large_string())
+    except UnicodeEncodeError:
+        return pa.array([head.encode(errors="surrogateescape") for head in heads], pa.large_binary()).cast(pa.large_string(), safe=False)
 
 
 def values(block: AlignmentBlock, names: tuple[str, ...], row: int) -> Values:

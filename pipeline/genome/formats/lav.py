@@ -36,7 +36,7 @@ def write_with_text(request: Request[GenomeRows], sink: BinaryIO) -> int:
 
 
 def _write(request: Request[GenomeRows], sink: BinaryIO, said: str, lines: Callable[[AlignmentBlock], Any]) -> int:
-    sink.write(f"#:lav\n{_settings(request)}{said}".encode())
+    sink.write(f"#:lav\n{_settings(request)}{said}".encode(errors="surrogateescape"))
     masked = MaskedStrands(request, "x {{\n  n {}\n}}\n")
 
     def head(block: AlignmentBlock, request: Request[GenomeRows], row: int, before: headed.Values | None) -> str:

@@ -160,6 +160,8 @@ def test_a_region() -> None:
     assert len(zoomed(segments(), Region.parse("t1"), Region.parse("q1"), "x").lines) == 1
     with pytest.raises(InputError, match="t0, t1"):
         zoomed(segments(), Region.parse("t9"), None, "x")
+    cut = replace(segments(), target=replace(segments().target, names=["t0:5-300", "t1"]))
+    assert zoomed(cut, Region.parse("t0:5-300"), None, "x").target.limits == (0, 500), "a whole name, as samtools names what it cuts out"
     for wrong in ("t0:9-5", "t0:0-5"):
         with pytest.raises(ValueError, match="region"):
             Region.parse(wrong)

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.errors import Damaged, InputError
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.results import GenomeResults
@@ -65,6 +65,34 @@ def test_what_is_left_out_is_told(option: str, said: str, tmp_path: Path) -> Non
     assert done.returncode == 0 and (said in done.stderr if said else "no alignment is given" not in done.stderr)
     rows = [line for line in (tmp_path / "x.axt").read_text().splitlines() if line and not line.startswith("#")]
     assert (not rows) is bool(said)
+
+
+def test_a_kept_table_that_is_gone_is_missed(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert program("genome", HUMAN, CHIMP, "--keep=hsps,anchors", "-o", run, "--device=cpu").returncode == 0
+    assert program("check", run).returncode == 0
+    whole = GenomeResults(run).stage("hsps").num_rows
+    first, *_ = sorted((run / "kept" / "hsps").iterdir())
+    first.rename(tmp_path / "away")
+    done = program("check", run)
+    assert done.returncode == 78 and f"{first}: gone; start again with --new" in done.stderr
+    with pytest.raises(Damaged, match="gone"):
+        GenomeResults(run).stage("hsps")
+    (tmp_path / "away").rename(first)
+    assert GenomeResults(run).stage("hsps").num_rows == whole
+    (run / "sides" / "s0000" / "genome.json").unlink()
+    done = program("check", run)
+    assert done.returncode == 78 and "genome.json" in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize("format", ["lav", "lav+text", "blastn", "maf"])
+def test_files_whose_names_are_not_utf8(format: str, tmp_path: Path) -> None:
+    """Those that the output names stand there as they are."""
+    target = os.fsdecode(os.fsencode(tmp_path) + b"/l\xe9.fa")
+    Path(target).write_bytes(gzip.decompress(Path(HUMAN).read_bytes()))
+    done = subprocess.run([PROGRAM, "genome", target, CHIMP, "-o", "-", f"--format={format}", "--device=cpu"], capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert (os.fsencode(target) in done.stdout) is (format != "maf")
 
 
 def test_points_beside_another_output_are_all(tmp_path: Path) -> None:
