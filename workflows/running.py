@@ -14,10 +14,10 @@ from tidalign.cluster.errors import NoGuard
 from tidalign.kernels.runtime.numba_cache import COMPILING, LISTENERS
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, ManifestMismatch, MissingInput
 from tidalign.pipeline.formats import table
-from tidalign.pipeline.formats.export import refuse_input
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.files import passing
 from tidalign.pipeline.store.layout import Layout, of_kind
+from tidalign.pipeline.store.outputs import refuse_input
 from tidalign.pipeline.store.rundir import locked
 from tidalign.workflows.options.common import STANDARD_OUTPUT, is_stream
 from tidalign.workflows.progress import Progress, by_status, say

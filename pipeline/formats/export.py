@@ -24,7 +24,7 @@ from tidalign.pipeline.formats.request import Request, Rows
 from tidalign.pipeline.formats.stream import Stream, standard_output
 from tidalign.pipeline.formats.table import BLANKS, Format
 from tidalign.pipeline.in_turn import Task, in_turn
-from tidalign.pipeline.store.own import refuse_own
+from tidalign.pipeline.store.outputs import refuse_input, refuse_own
 from tidalign.pipeline.text import content
 
 
@@ -96,17 +96,6 @@ def write_errors(name: str) -> Iterator[None]:
         if error.errno is None or (error.filename and Path(error.filename).resolve().parent != Path(name).resolve().parent):  # it came from what is read
             raise MissingInput(f"{error.filename or 'a file of the run'}: cannot be read: {error.strerror or error}") from error
         raise CannotWrite(f"{name}: cannot be written: {error.strerror or error}; choose another place with -o") from error
-
-
-def refuse_input(output: str, read: Any) -> None:
-    """Raise CannotWrite where an output is one of the files that were read: wherever `read`, what plan.json says of the input, has a path."""
-    if not Path(output).is_file():
-        return
-    for each in read.values() if isinstance(read, dict) else read if isinstance(read, list) else ():
-        refuse_input(output, each)
-    path = read.get("path") if isinstance(read, dict) else None
-    if isinstance(path, str) and Path(path).is_file() and Path(path).samefile(output):
-        raise CannotWrite(f"{output}: expected another name than those of what is read; choose one")
 
 
 def refuse_side(format: Format, role: str, file: str, side: Any) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 from tidalign.cluster.task import cores
 from tidalign.pipeline.errors import CannotWrite, Damaged, InputError
-from tidalign.pipeline.formats.export import refuse_input
 from tidalign.pipeline.genome.input import index as targets
 from tidalign.pipeline.search import database as databases
 from tidalign.pipeline.search.records import READERS, empty_database, inspect, is_index, records
+from tidalign.pipeline.store.outputs import refuse_input
 from tidalign.workflows.options.common import STANDARD_OUTPUT
 from tidalign.workflows.options.given import parameters
 from tidalign.workflows.progress import say

@@ -10,7 +10,7 @@ from tidalign.pipeline.genome.dots.dotplot import segments_of, zoomed
 from tidalign.pipeline.genome.dots.files import is_file, read_segments
 from tidalign.pipeline.genome.dots.segments import Region, Segments, along, chosen
 from tidalign.pipeline.genome.results import GenomeResults
-from tidalign.pipeline.store.own import refuse_own
+from tidalign.pipeline.store.outputs import refuse_own
 from tidalign.workflows.pictures import style
 from tidalign.workflows.progress import say
 from tidalign.workflows.status import Exit

@@ -5,9 +5,8 @@ from importlib import import_module
 from pathlib import Path
 
 from tidalign.pipeline.errors import CannotWrite
-from tidalign.pipeline.formats.export import refuse_input
 from tidalign.pipeline.store import rundir
-from tidalign.pipeline.store.own import refuse_own
+from tidalign.pipeline.store.outputs import refuse_input, refuse_own
 from tidalign.workflows.commands.export import RESULTS
 from tidalign.workflows.options.common import STANDARD_OUTPUT
 from tidalign.workflows.progress import say

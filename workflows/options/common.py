@@ -12,7 +12,7 @@ from tidalign.kernels.local.choices import REPORTS, SPANS
 from tidalign.pipeline.device import may_take_gpu, sure_of_gpu
 from tidalign.pipeline.errors import CannotWrite
 from tidalign.pipeline.formats import table
-from tidalign.pipeline.store.own import refuse_own
+from tidalign.pipeline.store.outputs import refuse_own
 from tidalign.workflows.options.values import Reader, integer, wrong
 from tidalign.workflows.run.shard import Shard
 
