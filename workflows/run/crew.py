@@ -14,6 +14,7 @@ from tidalign.cluster.gpus import TASKS_OF_A_GPU
 from tidalign.cluster.here import Threads, run_here
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import KINDS, Outcomes, Queue, Task, TaskKind
+from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 from tidalign.pipeline.errors import CannotWrite
 from tidalign.pipeline.store import rundir
@@ -181,7 +182,7 @@ class Crew:
         if here or not (self.hiring or self.readers):
             run_here(tasks, outcomes, self._stop, self.threads, self._watch())
             return
-        queue = Queue(tasks)
+        queue, outcomes = Queue(tasks), _Surviving(outcomes, lambda: self.size > 0)
         with Threads(self._room, self._watch()) as threads:
             if self._coming or not self._workers:
                 threads.run(queue, outcomes, self._stop, lambda: self._coming)
@@ -225,6 +226,16 @@ class Crew:
         tasks = [Task(f"{name}-{place}", function, arguments) for place, arguments in enumerate(zip(*items, strict=True))]
         self.run(tasks, collected, here=here)
         return [collected.results[task] for task in tasks]
+
+
+class _Surviving:
+    """Outcomes of tasks that go on with workers, where these are there, when this process loses its GPU."""
+
+    def __init__(self, outcomes: Outcomes, there: Callable[[], bool]) -> None:
+        self.done, self.died, self.note, self._failed, self._there = outcomes.done, outcomes.died, outcomes.note, outcomes.failed, there
+
+    def failed(self, task: Task, error: BaseException) -> Iterable[Task]:
+        return self.died(task, True) if isinstance(error, KernelError) and self._there() else self._failed(task, error)
 
 
 class Repeated:

@@ -278,7 +278,6 @@ def _work(crew: Crew, kind: RunKind[M, T, R], tracker: T, stop: Stop, resources:
         if wanted and not crew.works:
             crew.hire(needed=shared == 1 or gpus.apart or tracker.claims)
     tracker.workers, tracker.threads = (0, 1) if gpus.device.takes_gpu else (crew.size, crew.threads)
-    tracker.others = lambda: crew.size > 0
     tasks = tracker.ordered(tasks, crew.size or (shared * len(gpus.names) if crew.hiring else tracker.threads))
     predicted = forecast.predicted(on, crew.size, share) if forecast else None
     if predicted:

@@ -10,7 +10,6 @@ from typing import Any, Generic, TypeVar
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task
-from tidalign.kernels.runtime.errors import KernelError
 from tidalign.pipeline.device import CPU, Device
 from tidalign.pipeline.store import claims, parts, rundir
 from tidalign.pipeline.store.parts import Range, gaps, suspects, touches
@@ -53,8 +52,6 @@ class Tracker(ABC, Generic[P]):
         """Whether some unfinished pieces were left behind by a process that died at them."""
         self.workers, self.threads = 0, 1
         """Count those hired to do the tasks, 0 where this process does them, or processes with a GPU do; and the threads by which it does."""
-        self.others: Callable[[], bool] = lambda: False
-        """Tells whether workers are there, which go on where this process has lost its GPU."""
         self.made = 0.0
         """What this call has finished."""
         self.deaths = self.retries = self.rejected = 0
@@ -271,7 +268,7 @@ class Tracker(ABC, Generic[P]):
         return self._made([*left, *following])
 
     def failed(self, task: Task, error: BaseException) -> Iterable[Task]:
-        if isinstance(error, MemoryError) or (isinstance(error, KernelError) and self.others()):
+        if isinstance(error, MemoryError):
             return self.died(task, True)
         if not isinstance(error, Stopped):
             self.note("failed", task=task.key, error=repr(error))

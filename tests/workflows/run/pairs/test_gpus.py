@@ -19,9 +19,9 @@ from tidalign.pipeline.pairs import partition
 from tidalign.pipeline.pairs.aligner import ALIGNERS, WAVEFRONT, Form, PairParameters
 from tidalign.pipeline.pairs.input.read import inspect
 from tidalign.pipeline.store import claims
-from tidalign.workflows.estimate import of_pairs, rates
+from tidalign.workflows.estimate import beside, of_pairs, rates
 from tidalign.workflows.estimate.rates import Rates
-from tidalign.workflows.run import devices, report, runner
+from tidalign.workflows.run import devices, runner
 from tidalign.workflows.run.crew import Crew
 from tidalign.workflows.run.devices import Gpus, Resources
 from tidalign.workflows.run.pairs import alignment, run, tasks
@@ -139,6 +139,26 @@ def test_a_gpu_that_fails_is_left_to_a_worker(gpu: list[int], made: tuple[Path, 
     assert list((tmp_path / "claims").iterdir()) == []
 
 
+def test_workers_that_are_there_do_what_a_lost_gpu_was_at(gpu: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run goes on: its other tasks run, and must not be begun again."""
+    real, failed = tasks.write_rows, list[int]()
+
+    def broken_once(*arguments: Any) -> Any:
+        if not failed:
+            failed.append(len(list((tmp_path / "claims").iterdir())))
+            raise KernelError("an illegal memory access was encountered")
+        return real(*arguments)
+
+    monkeypatch.setattr(tasks, "write_rows", broken_once)  # where no turn with the GPU is held: this process, whose GPU works, stands for a worker
+    monkeypatch.setattr(Crew, "size", property(lambda _: 1, lambda *_: None), raising=False)
+    monkeypatch.setattr(Crew, "hire", lambda *_, **__: pytest.fail("they are there"))
+    monkeypatch.setattr(Crew, "begin_to_hire", lambda *_, **__: None)
+    report = drive_made(tmp_path, made)
+    assert answer(tmp_path) == expected(made[1])
+    assert (report.exit, report.aligned, report.retries, len(failed)) == (Exit.COMPLETE, PAIRS, 1, 1)
+    assert list((tmp_path / "claims").iterdir()) == []
+
+
 def test_memory_that_a_writer_lacks_is_a_death_of_its_rows(gpu: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = tasks.rows
 
@@ -236,7 +256,7 @@ def test_one_gpu_does_not_wait_for_a_forecast(gpu: list[int], made: tuple[Path, 
         forecast.set()
 
     monkeypatch.setattr(run.Pairs, "forecast_from", 0.0)
-    monkeypatch.setattr(report, "_apart", slow)
+    monkeypatch.setattr(beside, "_apart", slow)
     source = inspect(str(made[0] / "q.fa"), str(made[0] / "t.fa"))
     runner.read(tmp_path, run.Pairs(source, PairParameters()), Resources(workers=0))
     try:
