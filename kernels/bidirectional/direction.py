@@ -74,7 +74,11 @@ def new_direction(model):
 
 @jit
 def _widen(side, low, high):
-    """Copy a direction to rows that hold at least diagonals [low, high], twice as many as were asked for."""
+    """Copy a direction to rows that hold at least diagonals [low, high] and what its rows hold, half as many again on either side. Rows that are looked back to
+    may lie beside those diagonals, where a window that is narrow has moved far."""
+    for slot in range(side.rows.shape[0]):
+        if side.filled[0, slot] <= side.filled[1, slot]:
+            low, high = min(low, side.filled[0, slot]), max(high, side.filled[1, slot])
     spare = (high - low) // 2 + 1
     low, high = low - spare, high + spare
     rows = np.empty((side.rows.shape[0], high - low + 1), np.int32)

@@ -45,7 +45,7 @@ TABLES = "begins", "places", "tags", "marks"
 
 @dataclass(frozen=True)
 class SeedPattern:
-    """text: 1 (must match), T (match or transition) and 0 (ignored), one letter a place."""
+    """text: 1 (must match), T (match or transition) and 0 (ignored), one letter a place, none of them 0 at the ends."""
 
     text: str
 
@@ -60,6 +60,7 @@ class SeedPattern:
             pattern = NAMED.get(text, text)
         if not re.fullmatch(r"[01T]+", pattern):
             raise ValueError(f"seed {text}: expected 12of19, 14of22, matchN, halfN or a pattern of 1, 0 and T")
+        pattern = pattern.strip("0")
         if not 2 <= len(pattern) <= LONGEST_PATTERN:
             raise ValueError(f"seed {text}: expected 2 to {LONGEST_PATTERN} places, found {len(pattern)}")
         bits = 2 * pattern.count("1") + pattern.count("T")

@@ -4,6 +4,7 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any
 
+from tidalign.kernels.seed.index import SeedPattern
 from tidalign.pipeline.genome.formats import measures
 from tidalign.pipeline.genome.formats.block import AlignmentBlock
 from tidalign.pipeline.genome.parameters import GenomeParameters
@@ -34,9 +35,11 @@ def settings(parameters: GenomeParameters) -> str:
 
 
 def seeding(parameters: GenomeParameters) -> str:
-    """Write how hits were found."""
+    """Write how hits were found; of a seed of more places than a word has bits for, which are compared afterwards, as LASTZ does."""
     transitions = ("", " w/transition", " w/2 transitions")[parameters.transitions]
-    return f"# seed={parameters.seed}{transitions}\n# step={parameters.step}\n"
+    hashed = SeedPattern.parse(parameters.seed).hashed
+    resolved = parameters.seed.count("1") - hashed.count("1")
+    return f"# seed={hashed}{'/' * (resolved > 0)}{'R' * resolved}{transitions}\n# step={parameters.step}\n"
 
 
 def measured(block: AlignmentBlock, *, continuity: bool) -> Any:

@@ -112,7 +112,7 @@ def _gather(records: Iterator[Record], wanted: Specifier, spec: str, arrays: Seq
     names: list[str] = []
     places: list[tuple[int, int, int, int, int]] = []
     empty: list[tuple[int, str]] = []
-    record = start = 0
+    record = start = uncounted = 0  # LASTZ counts what [subset=] leaves out of FASTA, not of FASTQ
     counts = [0, 0]
     keep = False
 
@@ -122,7 +122,7 @@ def _gather(records: Iterator[Record], wanted: Specifier, spec: str, arrays: Seq
         if not keep:
             return
         if not full:
-            empty.append((record - 1, name))
+            empty.append((record - 1 - uncounted, name))
             return
         stop = full if last is None else last
         if max(first, stop) > full:
@@ -130,7 +130,7 @@ def _gather(records: Iterator[Record], wanted: Specifier, spec: str, arrays: Seq
                 spec, f"a subrange within the {full} letters of {shown(name)}", f"{first}..{stop}", "correct it, or choose sequences with [subset=FILE]"
             )
         names.append(name)
-        places.append((start, stop - first + 1, first - 1, full, record - 1))
+        places.append((start, stop - first + 1, first - 1, full, record - 1 - uncounted))
 
     def add(place: int, piece: Text | memoryview) -> None:
         """Add to an array what is wanted of a piece of the sequence."""
@@ -145,9 +145,11 @@ def _gather(records: Iterator[Record], wanted: Specifier, spec: str, arrays: Seq
         if header is not None:
             close()
             record += 1
-            name = _name(header, wanted, record)
-            keep = subset is None or left[name] > 0
+            keep = twobit.is_selected(header, wanted.select)
+            name = _name(header, wanted, record) if keep else ""
+            keep = keep and (subset is None or left[name] > 0)
             left[name] -= keep
+            uncounted += not keep and len(arrays) > 1
             counts = [0, 0]
             if keep and (joined or not one):
                 for array in arrays:

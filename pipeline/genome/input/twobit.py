@@ -87,7 +87,8 @@ def _both_orders(magic: int) -> tuple[bytes, bytes]:
 def records(path: str, rules: LetterRules, select: str | None = None) -> Iterator[Record]:
     """Read (name, letters, no qualities) as fasta.records gives them, in the order of the file's index; masked letters are in lower case.
 
-    select: the one sequence wanted. Raises InputError for a file that is damaged, MissingInput where it has no such sequence.
+    select: the one sequence wanted; others come without letters, as they are counted. Raises InputError for a file that is damaged, MissingInput where it has
+    no such sequence.
     """
     with Path(path).open("rb") as opened:
         order = "<" if opened.read(4) == MAGIC.to_bytes(4, "little") else ">"
@@ -99,13 +100,18 @@ def records(path: str, rules: LetterRules, select: str | None = None) -> Iterato
         for _ in range(count):
             name = file.bytes(file.bytes(1)[0])
             index.append((name, file.number(8 if version else 4)))
-        chosen = [entry for entry in index if select is None or entry[0].decode("latin-1") == select]
-        if not chosen and select is not None:
+        if select is not None and not any(is_selected(name, select) for name, _ in index):
             raise MissingInput(f"{path}: no sequence named {shown(select)}")
-        for name, place in chosen:
-            file.seek(place)
+        for name, place in index:
             yield name, b"", b""
-            yield from ((None, letters, b"") for letters in _sequence(file, rules))
+            if is_selected(name, select):
+                file.seek(place)
+                yield from ((None, letters, b"") for letters in _sequence(file, rules))
+
+
+def is_selected(name: bytes, select: str | None) -> bool:
+    """Tell whether a sequence is wanted: the one that was named (`FILE.2bit/NAME`), or all."""
+    return select is None or name.decode("latin-1") == select
 
 
 def _sequence(file: _File, rules: LetterRules) -> Iterator[bytes]:

@@ -11,7 +11,7 @@ import simulate
 
 from tidalign.kernels.bidirectional import host as bidirectional_host
 from tidalign.kernels.bidirectional.breakpoint import UNKNOWN, breakpoint
-from tidalign.kernels.bidirectional.direction import new_direction
+from tidalign.kernels.bidirectional.direction import _widen, new_direction
 from tidalign.kernels.bidirectional.host import Subproblem, _finish, align_long, with_sentinels
 from tidalign.kernels.letters.host import ASCII
 from tidalign.kernels.letters.sequences import Sequences, pack
@@ -175,6 +175,29 @@ def test_long_pairs_in_a_batch(text: str, ends_free: oracle.EndsFree | None, mon
         assert oracle.rescore(cigar, *inner, penalties) == found.penalty[i] == oracle.gotoh(query, target, penalties, ends_free), (query, target)
     conformance.same(found, wavefront.align(pack(queries), pack(targets), penalties, ends_free=ends_free), "packed")
     conformance.same(found, wavefront.align(queries, targets, penalties, ends_free=ends_free, cigar=False), "penalty only", with_cigar=False)
+
+
+def test_rows_are_kept_whole_where_the_window_has_moved_away() -> None:
+    """They are looked back to up to the dearest step, wherever the window is then."""
+    side = new_direction(np.array([3, 4, 6, 2, 0, 0], np.int64))
+    ranges = [(-3, 480), (470, 500), (1, 0)]
+    side.filled[0, :], side.filled[1, :] = 1, 0
+    for slot, (first, last) in enumerate(ranges):
+        side.filled[:, slot] = first, last
+        side.rows[slot, first + side.centre : last + 1 + side.centre] = np.arange(first, last + 1) + 1000 * slot
+    wide = _widen(side, 490, 560)
+    assert 0 <= 490 + wide.centre and 560 + wide.centre < wide.rows.shape[1]
+    for slot, (first, last) in enumerate(ranges):
+        assert wide.rows[slot, first + wide.centre : last + 1 + wide.centre].tolist() == [k + 1000 * slot for k in range(first, last + 1)]
+
+
+@pytest.mark.parametrize(
+    ("text", "free"), [("affine2p:7,0,1023,1000,1", (0, 0, 0, 0)), ("affine2p:7,0,1023,1000,1", (5, 0, 9, 9)), ("affine:4,600,1", (0, 0, 5, 5))]
+)
+@pytest.mark.parametrize("letters", [0, 1, 5, 20])
+def test_a_gap_far_longer_than_the_other_side(letters: int, text: str, free: oracle.EndsFree) -> None:
+    query = np.random.default_rng(letters).choice(np.frombuffer(b"ACGT", np.uint8), 4000).tobytes()
+    check(query, query[2000 : 2000 + letters], Penalties.parse(text), free)
 
 
 @pytest.mark.parametrize("text", PRESETS)
