@@ -221,15 +221,15 @@ def hash_names(letters, offsets, weights, words):
 
 @jit
 def numbers_behind(letters, offsets, stops, first, last):
-    """Read names as `contig:first-last`, numbers from 1 of at most ten digits without zeros before them: where the contig ends, int64[n], and both numbers; of
-    other names -1."""
+    """Read names as `contig:first-last`, numbers of at most ten digits without zeros before them, the first from 1: where the contig ends, int64[n], and both
+    numbers; of other names -1."""
     for i in range(len(offsets) - 1):
         stops[i] = first[i] = last[i] = -1
         end, stop = _number_before(letters, offsets[i], offsets[i + 1])
         if end < 0 or stop == offsets[i] or letters[stop - 1] != 45:  # -
             continue
         begin, stop = _number_before(letters, offsets[i], stop - 1)
-        if begin < 0 or stop - 1 <= offsets[i] or letters[stop - 1] != 58:  # :
+        if begin < 1 or stop - 1 <= offsets[i] or letters[stop - 1] != 58:  # :
             continue
         stops[i], first[i], last[i] = stop - 1, begin, end
 
@@ -242,6 +242,6 @@ def _number_before(letters, start, stop):
         at -= 1
         value += scale * (letters[at] - 48)
         scale *= 10
-    if at == stop or stop - at > 10 or letters[at] == 48:
+    if at == stop or stop - at > 10 or (letters[at] == 48 and stop - at > 1):
         return -1, at
     return value, at

@@ -133,8 +133,9 @@ def _fastq(lines: Lines, place: RecordPlace) -> tuple[Any, Any]:
         raise place.error(len(lines) // 4, "four lines", f"{len(lines) % 4} at the end of the file", FOUR_LINES, line=len(lines) % 4)
     if named:
         repeated = np.flatnonzero(plus.ends - plus.starts > 1)
-        texts = [gather(lines.text, part[repeated].starts + 1, part[repeated].ends) for part in (head, plus)]
-        for row in repeated[pc.not_equal(*texts).to_numpy(zero_copy_only=False)]:
+        whole, said = (gather(lines.text, part[repeated].starts + 1, part[repeated].ends) for part in (head, plus))
+        name = names_in(lines.text, head[repeated].starts + 1, head[repeated].ends)
+        for row in repeated[pc.and_(pc.not_equal(whole, said), pc.not_equal(name, said)).to_numpy(zero_copy_only=False)]:
             raise place.error(row, "the record's name, or nothing, after '+'", _shown(plus, row), line=3)
     return _headers(head, place), gather(lines.text, letters.starts, letters.ends)
 

@@ -91,6 +91,11 @@ LINES = {
         for b in ("abc.fa", "cba.fa", "ab.fa", "aa.fa")
         for more in ("[multiple]",)
     },
+    "seed in zeros": "one_t.fa one_q.fa --seed=0110100110010101110 --format=zerotext",
+    "seed of more places than a word": "one_t.fa one_q.fa --seed=0111111111111111 --format=text",
+    "one of 2bit": f"t.2bit/t2 q.fa {PLACES}",
+    "one of FASTQ": f"target.fq[subset=third] reads.fq {PLACES}",
+    "one of FASTA": f"t.fa[subset=third] reads.fq {PLACES}",
     "equal one": f"a.fa a.fa[multiple] {PLACES}",
     "equal one in an array": f"a.fa[multiple] a.fa {PLACES}",
 }
@@ -133,6 +138,7 @@ def files() -> dict[str, str]:
         "one.fq": fastq(rng, [("one", letters(rng, 15) + target[700:900])]),
         "target.fq": fastq(rng, [(f"t{i}", part) for i, part in enumerate(parts, 1)]),
         "segments": "".join(lines),
+        "third": "t3\n",
         **{
             f"{name}.fa": "".join(f">s{i}\n{words[i]}\n" for i in places)
             for words in [["ACGTTGCA", "A", "GGGG"]]

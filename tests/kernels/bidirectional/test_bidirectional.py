@@ -186,7 +186,7 @@ def test_rows_are_kept_whole_where_the_window_has_moved_away() -> None:
         side.filled[:, slot] = first, last
         side.rows[slot, first + side.centre : last + 1 + side.centre] = np.arange(first, last + 1) + 1000 * slot
     wide = _widen(side, 490, 560)
-    assert 0 <= 490 + wide.centre and 560 + wide.centre < wide.rows.shape[1]
+    assert 490 + wide.centre >= 0 and 560 + wide.centre < wide.rows.shape[1]
     for slot, (first, last) in enumerate(ranges):
         assert wide.rows[slot, first + wide.centre : last + 1 + wide.centre].tolist() == [k + 1000 * slot for k in range(first, last + 1)]
 

@@ -118,3 +118,12 @@ def test_large_places_do_not_change_hits(monkeypatch: pytest.MonkeyPatch) -> Non
     index = build_index(encode(target), SeedPattern.parse("12of19"))
     assert index.places.dtype == index.begins.dtype == np.int64
     assert found(target, query, "12of19") == narrow != []
+
+
+def test_places_at_the_ends_that_are_ignored_are_no_part_of_a_pattern() -> None:
+    """As LASTZ has it: windows are narrower."""
+    assert [SeedPattern.parse(text).text for text in ("0110", "110", "0TT0", "010100")] == ["11", "11", "TT", "101"]
+    assert SeedPattern.parse("0" * 40 + "1" * 11).span == 11
+    for text in ("0", "000", "0100"):
+        with pytest.raises(ValueError, match="places"):
+            SeedPattern.parse(text)

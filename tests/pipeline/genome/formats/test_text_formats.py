@@ -9,8 +9,10 @@ import genome_golden as golden
 import pytest
 
 import tidalign
+from tidalign.kernels.seed.index import SeedPattern
 from tidalign.pipeline.formats import table
-from tidalign.pipeline.genome.formats import block
+from tidalign.pipeline.genome.formats import block, comments
+from tidalign.pipeline.genome.parameters import GenomeParameters
 
 GOLDEN = json.loads(golden.text("text.json.gz"))
 
@@ -78,3 +80,16 @@ def test_identity_of_hsps_leaves_out_unknown_letters(tmp_path: Path, gapped: boo
         assert row[2] == share
     results.export(tmp_path / "out", format="paf")
     assert (tmp_path / "out").read_text().split("\t")[9:11] == ["296", "300"]
+
+
+@pytest.mark.parametrize(
+    ("seed", "said"),
+    [
+        ("111111111111111", "1111111111111TT/RR w/transition"),
+        ("0111111111111110", "11111111111111 w/transition"),
+        ("12of19", "1110100110010101111 w/transition"),
+    ],
+)
+def test_a_seed_is_written_as_words_are_made_of_it(seed: str, said: str) -> None:
+    """LASTZ 1.04.22 prints so; of more places than a word holds the last count as T, and are resolved."""
+    assert comments.seeding(GenomeParameters(seed=SeedPattern.parse(seed).text)) == f"# seed={said}\n# step=1\n"

@@ -210,6 +210,7 @@ TEXTS = {
     "utf-16": (">a\nAC\n".encode("utf-16"), "UTF-16"),
     "stray quality": (b"@a\nACGT\n+\nIIIII\n", "found 5"),
     "other name after +": (b"@a\nACGT\n+b\nIIII\n", "or nothing, after '+'"),
+    "a part of the name after +": (b"@ab c\nACGT\n+a\nIIII\n", "or nothing, after '+'"),
     "two sequence lines": (b"@a\nAC\nGT\n+\nII\nII\n@b\nACGT\n", "begins with '+'"),
     "no @": (b"@a\nACGT\n+\nIIII\nb\nACGT\n+\nIIII\n", "record 2, line 5"),
     "blank line in FASTQ": (b"@a\nACGT\n\n+\nIIII\n", "begins with '+', found an empty line"),
@@ -231,8 +232,8 @@ def test_wrong_texts(tmp_path: Path, name: str, compress: Any) -> None:
 
 def test_repeated_names_after_plus(tmp_path: Path) -> None:
     path = tmp_path / "old.fq"
-    path.write_text("@a 1\nACGT\n+a 1\nIIII\n@b\nAC\n+\nII\n")
-    assert rows(path, path) == [("a", "a", b"ACGT", b"ACGT"), ("b", "b", b"AC", b"AC")]
+    path.write_text("@a 1\nACGT\n+a 1\nIIII\n@b\nAC\n+\nII\n@c 2\nAC\n+c\nII\n")
+    assert rows(path, path) == [("a", "a", b"ACGT", b"ACGT"), ("b", "b", b"AC", b"AC"), ("c", "c", b"AC", b"AC")]
 
 
 def test_gzip_padded_with_zeros(tmp_path: Path) -> None:
