@@ -17,9 +17,10 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("tidalign", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("tidalign")
 
-if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
-    # Under nohup: what tests start would ignore it too, but heeds it where this process has a handler of its own.
-    signal.signal(signal.SIGHUP, lambda *_: None)
+for number in (signal.SIGHUP, signal.SIGINT):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        # Under nohup, or behind a script: what tests start would ignore it too, but heeds it where this process has a handler of its own.
+        signal.signal(number, lambda *_: None)
 
 __all__ = ["pytest_terminal_summary"]  # a hook
 

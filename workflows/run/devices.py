@@ -226,14 +226,19 @@ def gpu_trouble() -> str | None:
     return None
 
 
-def of_workers(gpus: Gpus, found: Mapping[str, Any]) -> Gpus:
-    """Name the GPUs of hired workers, some of which may share one, by what `usable` gave there. Raises NoWorkers where one has none."""
+def of_workers(gpus: Gpus, found: Mapping[str, Any], scheduler: str | Allocation) -> Gpus:
+    """Name the GPUs of hired workers, of which as many may share one as an allocation says, by what `usable` gave there. Raises NoWorkers where one has none."""
+    most = scheduler.shared if isinstance(scheduler, Allocation) else 1
+    of: dict[tuple[str, str], list[str]] = {}
     names: dict[str, str] = {}
     for worker, devices in sorted(found.items()):
         if not isinstance(devices, dict):
             raise NoWorkers(f"worker {worker}: {devices}; start GPU workers with `dask cuda worker`")
         device, name = next(iter(devices.items()))
-        names[f"{worker.rpartition(':')[0]}:{device}"] = name  # of each host, by its address
+        workers = of.setdefault((worker.rpartition(":")[0], device), [])  # of a host, by its address
+        if len(workers) % most == 0:
+            names[worker] = name
+        workers.append(worker)
     return replace(gpus, names=names)
 
 

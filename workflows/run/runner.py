@@ -182,7 +182,7 @@ def _run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, to
         if gpus.device.takes_gpu and resources.scheduler and going:
             with crew.timed("start"):
                 crew.hire()
-            gpus = devices.of_workers(gpus, crew.on_gpus_alone(crew.everywhere(usable)))
+            gpus = devices.of_workers(gpus, crew.on_gpus_alone(crew.everywhere(usable)), resources.scheduler)
         rundir.journal(crew.directory, "device", device=str(gpus), why=gpus.why)
         if going and gpus.device.takes_gpu and readers != "workers":
             crew.replace(list(gpus.names), kind.gpu_tasks if crew.readers else crew.threads)

@@ -121,6 +121,8 @@ def test_an_allocation_has_several_processes_share_each_gpu(monkeypatch: pytest.
         monkeypatch.setattr(node, "shareable", lambda each, answer=shareable: answer)
         assert [each["CUDA_VISIBLE_DEVICES"] for each in node.environments({"gpus": True, "each": None, "shared": 2, "cores": 0})] == [*names]
     found = {f"tls://10.0.0.{host}:{port}": {gpu: model} for host, model in ((1, "H200"), (2, "A100")) for port, gpu in ((1, "0"), (2, "1"), (3, "0"))}
-    assert devices.of_workers(devices.choose(placed), found).names == {
-        **{"tls://10.0.0.1:0": "H200", "tls://10.0.0.1:1": "H200", "tls://10.0.0.2:0": "A100", "tls://10.0.0.2:1": "A100"}
-    }
+    assert placed.scheduler
+    names = devices.of_workers(devices.choose(placed), found, placed.scheduler).names
+    assert names == {f"tls://10.0.0.{host}:{port}": model for host, model in ((1, "H200"), (2, "A100")) for port in (1, 2)}
+    alone = {worker: names for worker, names in found.items() if not worker.endswith(":3")}
+    assert len(devices.of_workers(devices.choose(placed), alone, placed.scheduler).names) == 4, "where GPUs are for one process each has one"
