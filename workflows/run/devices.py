@@ -227,7 +227,7 @@ def gpu_trouble() -> str | None:
 
 
 def of_workers(gpus: Gpus, found: Mapping[str, Any], scheduler: str | Allocation) -> Gpus:
-    """Name the GPUs of hired workers, of which as many may share one as an allocation says, by what `usable` gave there. Raises NoWorkers where one has none."""
+    """Name the GPUs of hired workers, as many of which share one as an allocation says, by what `usable` gave there. Raises NoWorkers where one has none."""
     most = scheduler.shared if isinstance(scheduler, Allocation) else 1
     of: dict[tuple[str, str], list[str]] = {}
     names: dict[str, str] = {}
