@@ -1,4 +1,4 @@
-"""What tasks do on a worker beside their work: they write down what becomes of them, and fail where tests ask for it."""
+"""Write down what becomes of tasks on a worker, and have them fail there where tests ask for it."""
 
 import faulthandler
 import logging

@@ -27,7 +27,7 @@ from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import GENOMES
 
 TOGETHER_SECONDS = 1.0
-"""Of small jobs that are gathered to one tile: as long as makes the start of a task, and the files that it writes, cheap, and leaves many to share."""
+"""Bounds the small jobs that are gathered to one tile: as long as makes a task's start, and the files that it writes, cheap, and leaves many to share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class GenomeManifest(rundir.Manifest):
 
 
 Check = Callable[[GenomeManifest], None]
-"""What a command has to say of the sides and names of a run before anything is aligned: raises InputError."""
+"""Checks, for a command, the sides and names of a run before anything is aligned: raises InputError."""
 
 
 def write_manifest(directory: str, sides: list[dict[str, Any]], check: Check | None = None, source: dict[str, Any] | None = None) -> GenomeManifest:

@@ -25,7 +25,7 @@ from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import job_name, unit_name
 from tidalign.pipeline.in_turn import Task
 from tidalign.pipeline.schema import GENOME_ALIGNMENTS, KEPT
-from tidalign.pipeline.store.files import read_table
+from tidalign.pipeline.store.files import read_lasting
 from tidalign.pipeline.store.layout import GENOMES
 from tidalign.pipeline.store.parts import all_parts
 from tidalign.pipeline.store.results import Reader, RunResults, batches, changed, read_rows
@@ -128,7 +128,7 @@ class GenomeResults(RunResults[GenomeManifest]):
         lacks = sorted({*wanted} - {file.stem for file in files})
         if self.complete and len(lacks) > self.statuses()["rejected"]:
             raise Damaged(str(files[0].with_name(f"{lacks[0]}.parquet")), "gone", _ANEW)
-        return pa.concat_tables([_kept(str(file)).replace_schema_metadata(None) for file in files])
+        return pa.concat_tables([read_lasting(str(file), _ANEW).replace_schema_metadata(None) for file in files])
 
     def export(
         self,
@@ -258,14 +258,7 @@ def _held(path: str, run: str, written: int, file: int) -> tuple[Any, Any]:
 
 
 _ANEW = "start again with --new, which makes all of the run anew"
-"""What helps where a table is lost that --keep has kept: a finished run makes none again."""
-
-
-def _kept(path: str) -> Any:
-    try:
-        return read_table(path)
-    except Damaged as damaged:
-        raise Damaged(damaged.path, damaged.found, _ANEW) from damaged
+"""Says the way out where a table is lost that --keep has kept: a finished run makes none again."""
 
 
 def _unit_order(path: Path) -> tuple[str, int]:

@@ -19,7 +19,7 @@ from tidalign.pipeline.pairs.aligner import PairParameters
 from tidalign.pipeline.pairs.manifest import BlockRecord, PairManifest, letters_path
 from tidalign.pipeline.pairs.scored import ScoreParameters
 from tidalign.pipeline.schema import ALIGNMENTS
-from tidalign.pipeline.store.files import read_table
+from tidalign.pipeline.store.files import read_lasting
 from tidalign.pipeline.store.layout import PAIRS
 from tidalign.pipeline.store.results import Reader, RunResults, batches, read_rows
 from tidalign.pipeline.text import in_batches, in_order
@@ -96,7 +96,7 @@ class Results(RunResults[PairManifest]):
         kept = [(block["first"], block["pairs"], letters_path(str(self.path), block["id"])) for block in self._manifest.blocks]
         there = [Path(path).exists() for *_, path in kept]
         if all(there):
-            yield from ((first, pairs, partial(_read_kept, path)) for first, pairs, path in kept)
+            yield from ((first, pairs, partial(read_lasting, path, _ANEW)) for first, pairs, path in kept)
             return
         if any(there):
             raise Damaged(kept[there.index(False)][2], "gone", _ANEW)
@@ -141,14 +141,7 @@ _WITHOUT = "export .paf, .tsv or .parquet, which have no letters"
 
 
 _ANEW = f"start again with --new and the same input, or {_WITHOUT}"
-"""What helps where the letters are lost of an input that came through a pipe: a finished run reads nothing again."""
-
-
-def _read_kept(path: str) -> Any:
-    try:
-        return read_table(path)
-    except Damaged as damaged:
-        raise Damaged(damaged.path, damaged.found, _ANEW) from damaged
+"""Says the way out where the letters are lost of an input that came through a pipe: a finished run reads nothing again."""
 
 
 def _see_unchanged(source: Any) -> None:

@@ -148,6 +148,14 @@ def read_table(path: str, columns: list[str] | None = None) -> Any:
     return open_table(path).read(columns=columns)
 
 
+def read_lasting(path: str, way_out: str) -> Any:
+    """Read a Parquet file that a finished run makes no more: Damaged then names this way out."""
+    try:
+        return read_table(path)
+    except Damaged as damaged:
+        raise Damaged(damaged.path, damaged.found, way_out) from damaged
+
+
 def write_table(path: str, table: Any, *, row_group_size: int | None = None, metadata: Mapping[str, str] | None = None, forced: bool = True) -> None:
     """Write a Parquet file whole or not at all. `metadata` becomes the file's key-value metadata; nothing is compressed.
     forced: as `durably` has it."""

@@ -141,7 +141,7 @@ _JOB = r"j\d{6,}"
 _UNIT = rf"{_JOB}\.u\d+"
 _RANGE = r"\.\d+-\d+"
 _LOG = {"logs": r"[A-Za-z0-9-]+\.log"}
-"""What workers say, by host and process (cluster/worker.py)."""
+"""Names the files of what workers say, by host and process (cluster/worker.py)."""
 
 _FOLDER = re.compile(rf"sides/s\d{{4,}}(?:{_TEMPORARY})?|kept/(?:hits|hsps|anchors)")
 

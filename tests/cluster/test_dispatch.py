@@ -81,9 +81,10 @@ def test_every_task_is_done_once(two: Workers) -> None:
 def test_a_task_whose_worker_dies_comes_back(two: Workers, tmp_path: Path) -> None:
     seen = Recorded()
     tasks = [Task(f"t{i}", square, (i, 0.05)) for i in range(20)] + [Task("killer", die_once, (str(tmp_path / "m"), 5), weight=9)]
+    before = two.deaths
     run_on(two, tasks, seen, Stop())
     assert seen.results == {f"t{i}": i * i for i in range(20)} | {"killer": 5}
-    assert seen.deaths["killer"] == 1
+    assert seen.deaths["killer"] == two.deaths - before == 1
     assert set(seen.times.values()) == {1}
 
 

@@ -105,3 +105,23 @@ def test_a_run_with_a_huge_name(tmp_path: Path, command: Any) -> None:
     (tmp_path / "t.fa").write_text(f">{NAME}\nACGT\n")
     answer = command("pairs", tmp_path / "q.fa", tmp_path / "t.fa", "-o", tmp_path / "out.sam", "--device", "cpu")
     assert answer.returncode == 65 and len(answer.stderr) <= LONGEST_MESSAGE + 1 and answer.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (("pairs", "a.fa", "b.fa", "-o", ""), 2, "-o: expected a name, found an empty one"),
+        (("pairs", "a.fa", "b.fa", "-o", "x", "--quiet", "-v"), 2, "--quiet says errors alone, --verbose each thing"),
+        (("plot", "x.psl", "-o", "x.svg"), 66, "x.psl: expected a run directory of `tidalign genome` or `genomes`, or a file .paf, .maf or .chain"),
+    ],
+)
+def test_what_no_command_takes_is_said(
+    words: tuple[str, ...], status: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.psl").touch()
+    try:
+        found = cli.main(words)
+    except SystemExit as ended:
+        found = int(ended.code or 0)
+    assert (found, said in capsys.readouterr().err) == (status, True) and [path.name for path in tmp_path.iterdir()] == ["x.psl"]

@@ -149,7 +149,7 @@ def test_scores_of_targets_whose_columns_16_bits_do_not_count(monkeypatch: pytes
 
 @pytest.mark.parametrize("length", [65_503, 65_511, 65_520, 65_535, 65_536])
 def test_columns_behind_a_long_target_are_not_taken_for_others(length: int) -> None:
-    """Where a mismatch costs nothing the best score lives on in columns that lanes make there, which 16 bits may not count."""
+    """Find the end where a mismatch costs nothing: the best score lives on in columns that lanes make there, which 16 bits may not count."""
     scoring, chance = Substitution.parse("match:2,mismatch:0,gap:9,4"), random.Random(1)
     query = "".join(chance.choices("ACGT", k=1800))
     target = "".join(chance.choices("ACGT", k=length - 1800)) + query

@@ -121,7 +121,7 @@ def test_large_places_do_not_change_hits(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_places_at_the_ends_that_are_ignored_are_no_part_of_a_pattern() -> None:
-    """As LASTZ has it: windows are narrower."""
+    """Make windows narrower, as LASTZ does."""
     assert [SeedPattern.parse(text).text for text in ("0110", "110", "0TT0", "010100")] == ["11", "11", "TT", "101"]
     assert SeedPattern.parse("0" * 40 + "1" * 11).span == 11
     for text in ("0", "000", "0100"):

@@ -46,6 +46,13 @@ def test_flags_of_many_genomes(files: Path, flag: str) -> None:
     assert not Path("run").exists()
 
 
+@pytest.mark.parametrize("jobs", [[("q.fa",)], ["q.fa"], [("q.fa", "t.fa", "x", "y")]])
+def test_a_job_names_two_sides(files: Path, jobs: Any) -> None:
+    with pytest.raises(ValueError, match=r"jobs: expected \(target, query\) or \(target, query, name\), not"):
+        tidalign.align_many_genomes(jobs, out="run", workers=0)
+    assert not Path("run").exists()
+
+
 def test_options_of_one_pair_are_refused_of_many(files: Path) -> None:
     with pytest.raises(ValueError, match="--self is for one genome"):
         tidalign.align_many_genomes([("q.fa", "t.fa")], out="run", workers=0, **{"self": True})
