@@ -141,11 +141,10 @@ def test_a_gpu_that_fails_is_left_to_a_worker(gpu: list[int], made: tuple[Path, 
 
 def test_workers_that_are_there_do_what_a_lost_gpu_was_at(gpu: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The run goes on: its other tasks run, and must not be begun again."""
-    real, failed = tasks.write_rows, list[int]()
+    real, calls = tasks.write_rows, itertools.count()  # several threads write at once: exactly one of them meets the error
 
     def broken_once(*arguments: Any) -> Any:
-        if not failed:
-            failed.append(len(list((tmp_path / "claims").iterdir())))
+        if next(calls) == 0:
             raise KernelError("an illegal memory access was encountered")
         return real(*arguments)
 
@@ -155,7 +154,7 @@ def test_workers_that_are_there_do_what_a_lost_gpu_was_at(gpu: list[int], made: 
     monkeypatch.setattr(Crew, "begin_to_hire", lambda *_, **__: None)
     report = drive_made(tmp_path, made)
     assert answer(tmp_path) == expected(made[1])
-    assert (report.exit, report.aligned, report.retries, len(failed)) == (Exit.COMPLETE, PAIRS, 1, 1)
+    assert (report.exit, report.aligned, report.retries) == (Exit.COMPLETE, PAIRS, 1)
     assert list((tmp_path / "claims").iterdir()) == []
 
 
