@@ -17,10 +17,10 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("tidalign", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("tidalign")
 
-for number in (signal.SIGHUP, signal.SIGINT):
+for number, handler in ((signal.SIGHUP, lambda *_: None), (signal.SIGINT, signal.default_int_handler)):
     if signal.getsignal(number) == signal.SIG_IGN:
         # Under nohup, or behind a script: what tests start would ignore it too, but heeds it where this process has a handler of its own.
-        signal.signal(number, lambda *_: None)
+        signal.signal(number, handler)
 
 __all__ = ["pytest_terminal_summary"]  # a hook
 
