@@ -118,6 +118,14 @@ def on_device(array: Any) -> Array:
     return np.array(array, copy=True).view(Array)
 
 
+def unset(shape: Any, dtype: Any = np.float64, memory: Pointer | None = None) -> Array:
+    """Make an array that is full of what nobody would take for a result: on a device it holds what was there before."""
+    found = Array(shape, dtype, memory)
+    if memory is None:
+        found.reshape(-1).view(np.uint8)[...] = 0xEE
+    return found
+
+
 MADE = ("arange", "argsort", "bincount", "concatenate", "flatnonzero", "maximum", "minimum", "pad", "repeat", "searchsorted", "unique", "where")
 """Functions of NumPy's, the arrays of which are the device's."""
 

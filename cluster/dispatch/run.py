@@ -30,8 +30,7 @@ POLL_SECONDS = 1.0
 """Seconds between looks at workers and at tasks that may hang."""
 
 SHORT_HANDED_SECONDS = 30.0
-"""Seconds with fewer workers than wanted after which more are started: Dask's own restart takes one. Twice as many each time, as a busy machine takes
-longer to start them than whoever asks has patience."""
+"""Seconds with fewer workers than wanted after which more are started (Dask's own restart takes one): twice as many each time, for busy machines."""
 
 SILENCE_FACTOR = 10.0
 """How much longer than its patience a task may say nothing while its worker uses little CPU time: on a busy machine it gets little, and one that
@@ -178,6 +177,7 @@ class _Run:
             elif status == "error":
                 error = flight.future.exception(timeout=10)
                 if isinstance(error, KilledWorker) and flight.recalled:
+                    self.fit.pop(error.last_worker.address, None)  # until it is there again
                     self.outcomes.note("recalled", task=flight.tasks[0].key, seconds=round(time.monotonic() - flight.began, 3))
                     self.queue.push(self.flights.pop(key).tasks)
                 elif isinstance(error, KilledWorker):

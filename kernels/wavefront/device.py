@@ -94,7 +94,7 @@ class Batch:
         if limits is not None:
             self._bound = cupy.asarray(np.clip(limits // settings.model.unit, -1, NOWHERE).astype(np.int32))
         self._places = cupy.empty(count, np.int64)
-        self._runs = cupy.empty(count, np.uint16)
+        self._runs = cupy.zeros(count, np.uint16)  # none of a pair that no launch has room for
         # As many runs as pairs with one difference in 16 letters have; the few batches with more get four times as much.
         self._pool = cupy.empty(parcel.letters // 8 + 4 * count + 1024 if settings.directions else 1, np.uint32)
         self._totals = cupy.zeros(3, np.uint64)

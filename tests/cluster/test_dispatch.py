@@ -372,10 +372,11 @@ def test_a_worker_that_is_not_ready_gets_tasks_once_it_is(external: Any) -> None
         assert asked.count(late) == 9 and seen.index(late) < 25, "looked at every tenth of a second"
 
 
-def test_an_adaptive_cluster_starts_workers_for_what_waits(tmp_path: Path) -> None:
+def test_an_adaptive_cluster_starts_workers_for_what_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ask for as many as it may have, also where it starts with none, and for no more than one once nothing waits."""
     from distributed import LocalCluster
 
+    monkeypatch.setattr(others, "CONNECT_TIMEOUT", PATIENCE)  # that its first worker starts in time is no matter here
     with LocalCluster(n_workers=0, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0") as cluster:
         cluster.adapt(minimum=0, maximum=2, interval="200ms")
         with start(scheduler=cluster.scheduler_address) as workers:

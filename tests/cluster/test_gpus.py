@@ -157,6 +157,7 @@ class Cuda:
 
 def begun(monkeypatch: pytest.MonkeyPatch, cuda: Cuda, count: int | None, wanted: int | None) -> dict[str, str]:
     monkeypatch.setattr(gpus, "_known", None)
+    monkeypatch.setattr(gpus, "_beginning", None)
     monkeypatch.setattr(gpus, "_one", {})
     monkeypatch.setattr(gpus.ctypes, "CDLL", lambda name: cuda)
     monkeypatch.setattr(gpus, "os", types.SimpleNamespace(environ=os.environ, putenv=cuda.see))
@@ -168,9 +169,8 @@ def begun(monkeypatch: pytest.MonkeyPatch, cuda: Cuda, count: int | None, wanted
     try:
         return usable(wanted)
     finally:
-        for thread in threading.enumerate():
-            if thread.name == "begin":
-                thread.join()
+        assert gpus._beginning
+        gpus._beginning.join()  # it says which GPU there is before it has the context that is asked for below
 
 
 @pytest.mark.parametrize(("visible", "called"), [(None, "0"), ("3", "3"), ("GPU-0", "GPU-0")])

@@ -124,10 +124,3 @@ def test_a_core_that_is_too_slow_makes_nobody_wait(two: Workers) -> None:
     assert seen.events.count("recalled") == 1 and not seen.lost and not seen.deaths
     run_on(two, [Task(f"u{n}", square, (n, 0.05), 2.0, seconds=2.0, on_core=((n, 0.05), 600.0), sort="extend") for n in range(300)], seen, Stop())
     assert len(seen.results) == 450 and not seen.deaths
-
-
-def test_a_core_that_is_in_time_is_left_alone(two: Workers) -> None:
-    seen = Recorded()
-    tasks = [Task(f"t{n}", square, (n, 0.05), 2.0, seconds=2.0, on_core=((n, 1.5), 600.0), sort="extend") for n in range(150)]
-    run_on(two, tasks, seen, Stop())
-    assert len(seen.results) == 150 and "recalled" not in seen.events and not seen.deaths

@@ -266,11 +266,10 @@ def test_threads_that_heed_that_their_time_is_over_write_down_how_far_they_are(m
 
 
 def test_no_thread_is_left_that_the_end_of_a_script_would_meet() -> None:
-    before = set(threading.enumerate())
     with Threads(lambda: {"work": 2}) as threads:
         threads.wake = lambda: time.sleep(0.3)  # the thread's, when its task is done
         threads.run(Queue([Task(f"work {place}", divmod, (place, 2)) for place in range(2)]), Recorded(), Stop())
-    assert set(threading.enumerate()) <= before
+    assert len(threads._threads) == 2 and not any(thread.is_alive() for thread in threads._threads)
 
 
 def test_who_waits_for_others_alone_can_be_stopped() -> None:

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from distributed.scheduler import KilledWorker
 from jobs import die_once, refuse, square
 from test_dispatch import Recorded
 
@@ -15,6 +16,7 @@ from tidalign.cluster.dispatch import run as dispatch
 from tidalign.cluster.dispatch.flight import Flight
 from tidalign.cluster.dispatch.run import run_on
 from tidalign.cluster.dispatch.together import MAX_CALLS, TOGETHER_SECONDS, Pace, together
+from tidalign.cluster.private import end_worker
 from tidalign.cluster.start import start
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Queue, Task
@@ -294,3 +296,79 @@ def test_cores_do_all_where_no_gpu_is_left(clock: Clock) -> None:
     workers = FakeWorkers(client, object(), 2, said={"core0": None}, pools={"core0": (1.0, True)})
     run_on(workers, [Task("long", square, (50.0, "gpu"), 50.0, seconds=50.0, on_core=((50.0, "core"), 60.0))], Recorded(), Stop())
     assert client.did == [("core0", 50.0, True)]
+
+
+class Ended(FakeClient):
+    """Says which of its workers has what, and notes those whose process is ended."""
+
+    def __init__(self, speeds: dict[str, float], clock: Clock) -> None:
+        super().__init__(speeds, clock)
+        self.at, self.ended = dict[str, list[str]](), list[str]()
+
+    def submit(self, function: Any, *arguments: Any, workers: list[str], key: str = "", **more: Any) -> FakeFuture:
+        (worker,) = workers
+        self.at[worker] = [key]
+        return super().submit(function, *arguments, workers=workers, **more)
+
+    def processing(self) -> dict[str, Any]:
+        return self.at
+
+    def run(self, function: Any, *_: Any, workers: Any = (), **__: Any) -> dict[str, Any]:
+        self.ended += workers if function is end_worker else ()
+        return {}
+
+
+@pytest.mark.parametrize(("seconds", "ended"), [(1.5, []), (600.0, ["core"])])
+@pytest.mark.parametrize("length", range(140, 160))
+def test_a_core_that_is_in_time_is_left_alone(length: int, seconds: float, ended: list[str], clock: Clock) -> None:
+    """However much of its last task is left when nothing is left for the GPU, whose last tasks are half as long as those before. The clock is the test's: on a
+    busy machine nobody is in time."""
+    client = Ended({"gpu": 100.0, "core": 1.0}, clock)
+    workers = FakeWorkers(client, object(), 2, said=dict.fromkeys(("gpu", "core")), pools={"gpu": (100.0, False), "core": (1.0, True)})
+    on_gpu = [5.0] * (length - 30) + [2.5] * 30
+    tasks = [Task(f"t{n}", square, (on_gpu[n], "gpu"), 2.0, seconds=2.0, on_core=((seconds, "core"), 1e4), sort="extend") for n in range(length)]
+    run_on(workers, tasks, Recorded(), Stop())
+    assert client.ended == ended and len(client.did) == length
+    assert sum(on_core for *_, on_core in client.did) == (1 if ended else pytest.approx(5, abs=1))
+
+
+class Dying(Ended):
+    """Has the task of a worker whose process is ended die with it, and says when each worker was given one."""
+
+    def __init__(self, speeds: dict[str, float], clock: Clock) -> None:
+        super().__init__(speeds, clock)
+        self.futures, self.given = dict[str, FakeFuture](), list[tuple[str, float]]()
+
+    def submit(self, function: Any, *arguments: Any, workers: list[str], **more: Any) -> FakeFuture:
+        self.futures[workers[0]] = future = super().submit(function, *arguments, workers=workers, **more)
+        self.given.append((workers[0], self._clock.now))
+        return future
+
+    def run(self, function: Any, *arguments: Any, workers: Any = (), **more: Any) -> dict[str, Any]:
+        for worker in workers if function is end_worker else ():
+            future: Any = self.futures[worker]
+            died = KilledWorker("t", SimpleNamespace(address=worker), 0)
+            future.status, future.exception, self.free[worker] = "error", lambda timeout, died=died: died, True
+            future._then(future)
+        return super().run(function, *arguments, workers=workers, **more)
+
+
+def test_a_worker_whose_process_was_ended_gets_nothing_until_it_is_there_again(clock: Clock) -> None:
+    """What becomes ready just then waits for others: it would wait for a worker that is gone, and be told of as lost."""
+    client, recalled = Dying({"gpu": 100.0, "core": 1.0}, clock), list[float]()
+    workers = FakeWorkers(client, object(), 2, said=dict.fromkeys(("gpu", "core")), pools={"gpu": (100.0, False), "core": (1.0, True)})
+
+    def tasks(name: str) -> list[Task]:
+        return [Task(f"{name}{n}", square, (5.0, "gpu"), 2.0, seconds=2.0, on_core=((600.0, "core"), 1e4), sort="extend") for n in range(150)]
+
+    class More(Recorded):
+        def note(self, event: str, **details: Any) -> None:
+            super().note(event, **details)
+            if event == "recalled" and not recalled:
+                recalled.append(clock.now)
+                queue.push(tasks("u"))
+
+    queue, seen = Queue(tasks("t")), More()
+    run_on(workers, queue, seen, Stop())
+    assert recalled and len(seen.times) == 300 and not seen.lost
+    assert [at for worker, at in client.given if worker == "core"][1] > recalled[0]

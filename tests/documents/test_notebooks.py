@@ -20,7 +20,7 @@ def ran(path: Path, folder: str) -> Any:
     pytest.importorskip("ipykernel")
     notebook = nbformat.read(path, as_version=4)
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
-    nbclient.NotebookClient(notebook, timeout=900, kernel_name="python3", resources={"metadata": {"path": folder}}).execute()
+    nbclient.NotebookClient(notebook, timeout=900, startup_timeout=600, kernel_name="python3", resources={"metadata": {"path": folder}}).execute()
     return notebook
 
 

@@ -1,8 +1,13 @@
-"""The bidirectional algorithm on the device: the host's rows, byte for byte, and on pairs cut to pieces the oracles' penalties."""
+"""The bidirectional algorithm on the device: the host's rows, byte for byte, and on pairs cut to pieces the oracles' penalties.
 
+Its kernels run on the host as well as on a GPU.
+"""
+
+from pathlib import Path
 from typing import Any
 
 import conformance
+import cuda_on_host
 import numpy as np
 import oracle
 import pytest
@@ -28,6 +33,15 @@ def cut_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wavefront, "BIDIRECTIONAL_ABOVE", -1)
     monkeypatch.setattr(bidirectional_host, "LEAF", 1)
     monkeypatch.setattr(bidirectional_host.align_long, "__defaults__", (1,))
+
+
+@pytest.fixture
+def emulated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Run the kernels on the host, with fewer threads: each takes a stack there."""
+    cuda_on_host.installed(monkeypatch, tmp_path)
+    monkeypatch.setattr(bidirectional_launches, "SHAPES", ((16, 128),))
+    for name, size in {"MEET_BLOCKS": 2, "MEET_THREADS": 64, "WORD_BLOCKS": 1}.items():
+        monkeypatch.setattr(bidirectional_launches, name, size)
 
 
 def sides(pairs: list[simulate.Pair]) -> tuple[Sequences, Sequences]:
@@ -69,6 +83,20 @@ def test_small_pairs_cut_to_pieces(text: str, ends_free: oracle.EndsFree | None)
         cigar = cigars[offsets[i] : offsets[i + 1]].tobytes().decode()
         assert oracle.rescore(cigar, *inner, penalties) == found.penalty[i] == oracle.gotoh(query, target, penalties, ends_free), (query, target, cigar)
     conformance.same(wavefront.align(*sides(pairs), penalties, ends_free=ends_free), found, text)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(cuda_on_host.COMPILER is None, reason="no C++ compiler here")
+@pytest.mark.usefixtures("emulated", "cut_up")
+@pytest.mark.parametrize("text", ["edit", "linear:3,5", "affine:4,6,2", "affine:1,30,1", "affine2p:4,6,2,24,1"])
+def test_host_rows_without_a_gpu(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that must grow among them."""
+    penalties, both = Penalties.parse(text), sides(every_kind(3, ((0, 0), (1, 0.5), (60, 0.2), (130, 0.3), (260, 0.15))))
+    for options in ({}, {"ends_free": (10, 200, 0, 50), "ambiguous": "match"}, {"cigar": False}):
+        found = aligned(*both, penalties, **options)
+        conformance.same(wavefront.align(*both, penalties, **options), found, f"{text} {options}", with_cigar="cigar" not in options)
+        monkeypatch.setattr(bidirectional_launches, "FIRST_STEPS", 16)
+        monkeypatch.setattr(bidirectional_launches, "POLL_SWEEPS", 3)
 
 
 @gpu

@@ -62,7 +62,9 @@ def test_cores_of_a_scheduler_are_used_as_far_as_asked(tmp_path: Path, sides: An
     assert report["workers"] == 2
     assert ["is beyond --cpu-workers 1" in each["why"] for each in report["faults"]] == [True]
     done = journal(tmp_path / "run", "done")
-    assert any("gpu_held" in each for each in done) and any("gpu_held" not in each for each in done)
+    assert any("gpu_held" in each for each in done)
+    # What the core has when all else is done, the GPU does again: on a busy machine that may be all it had.
+    assert journal(tmp_path / "run", "recalled") or any("gpu_held" not in each for each in done)
 
 
 def test_what_cores_are_to_do_is_not_put_together(tmp_path: Path) -> None:

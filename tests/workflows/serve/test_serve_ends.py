@@ -109,13 +109,13 @@ def test_a_second_signal_hands_back_what_runs(tmp_path: Path, number: int) -> No
 
 def test_a_server_without_calls_ends(tmp_path: Path) -> None:
     with server(tmp_path, "--workers", "1", "--idle-timeout", "1s", ready=False) as served:
-        assert served.process.wait(300) == 0
+        assert served.process.wait(600) == 0
         assert list((tmp_path / "runtime" / "tidalign").glob("*.socket")) == []
 
 
 def test_workers_that_cannot_begin_are_not_begun_for_ever(tmp_path: Path) -> None:
     with server(tmp_path, "--workers", "1", ready=False, TIDALIGN_TEST_POISON="j000000:0") as served:
-        assert served.process.wait(300) == 69
+        assert served.process.wait(600) == 69
         assert "3 workers died before they were ready" in served.log.read_text()
 
 

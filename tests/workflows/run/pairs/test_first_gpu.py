@@ -21,6 +21,29 @@ PAIRS = 240
 STAND_IN = str(Path(__file__).parents[2] / "stand_in")
 WORTH_IT = "from tidalign.workflows.run import runner; runner.RunKind.hire_seconds = 0.0; "
 LARGE = "from tidalign.workflows.run.pairs import run; run.LARGE_INPUT = 0; "
+IN_TURN = """
+import itertools, sys, time
+from pathlib import Path
+from tidalign.workflows.run.crew import Crew
+from tidalign.workflows.run.pairs import tasks
+
+def until(event):
+    journal = Path(sys.argv[2], "journal.jsonl")
+    while not (journal.exists() and f'"event": "{event}"' in journal.read_text()):
+        time.sleep(0.01)
+
+def inject(*arguments, calls=itertools.count(), known=tasks.inject):
+    if next(calls) > 3:
+        until("hired")
+    known(*arguments)
+
+def hire(crew, known=Crew._hire):
+    until("done")
+    known(crew)
+
+tasks.inject, Crew._hire = inject, hire
+"""
+"""Has workers come once this process has done something, and all but its first calls wait for them: however long others take, there is work left."""
 DRIVE = "import sys; from chaos import drive; sys.exit(drive(*sys.argv[2:], device='gpu', gpus=int(sys.argv[1])).exit)"
 
 
@@ -56,7 +79,7 @@ def test_little_work_is_done_on_the_first_gpu(tmp_path: Path, made: tuple[list[s
 def test_this_process_works_until_workers_are_there(tmp_path: Path, made: tuple[list[str], Pairs]) -> None:
     given_back = tmp_path / "given back"
     pool = f"import cupy, types; pool = types.SimpleNamespace(free_all_blocks=lambda: open({str(given_back)!r}, 'a').write('.')); "
-    events = run(tmp_path / "run", made[0], LARGE + WORTH_IT + pool + "cupy.get_default_memory_pool = lambda: pool; ", TIDALIGN_TEST_SLOW="0.4")
+    events = run(tmp_path / "run", made[0], LARGE + WORTH_IT + pool + "cupy.get_default_memory_pool = lambda: pool" + IN_TURN, TIDALIGN_TEST_SLOW="0.4")
     assert given_back.read_text(), "a worker has this GPU, too"
     tmp_path /= "run"
     assert answer(tmp_path) == expected(made[1])

@@ -1,5 +1,6 @@
 """How work is fed to a GPU, tried with the host's kernels in its place: several chunks a task, reading and writing beside the alignment."""
 
+import itertools
 import threading
 import time
 from collections.abc import Iterator
@@ -95,9 +96,10 @@ def test_what_comes_next_is_read_and_what_came_before_is_written_meanwhile(
             mine = f"{name} {threading.get_ident()}"
             at.add(mine)
             time.sleep(seconds)
-            seen.append({each.split()[0] for each in at})
+            now = [each.split()[0] for each in list(at)]  # a copy, made at once: others come and go
+            seen.append(set(now))
             if name == "align":
-                most.append(sum(each.startswith("align") for each in at))
+                most.append(now.count("align"))
                 pairs = {claims.read(str(path)) for path in (tmp_path / "claims").iterdir()}
                 assert sum(hi - lo for lo, hi in pairs) <= len(arguments[1][0])
             at.discard(mine)

@@ -455,7 +455,7 @@ def test_a_report_counts_the_calls_that_a_run_took(inputs: list[str], tmp_path: 
     next((tmp_path / "parts").iterdir()).unlink()
     time.sleep(0.3)
     report = run_pairs(tmp_path, inspect(*inputs), PairParameters())
-    assert report.calls == 2 and report.seconds < report.total_seconds < report.seconds + 60
+    assert report.calls == 2 and report.seconds < report.total_seconds < report.seconds + 600
     assert report.predicted is not None and "read" not in report.predicted, "what an earlier call had read"
     with (tmp_path / "journal.jsonl").open("a") as lines:
         lines.write('{"time": 1, "ev')  # cut short by a kill
