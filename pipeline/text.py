@@ -211,7 +211,9 @@ def content_of(column: Any) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64
     array = column.cast(pa.large_binary()) if column.type in (pa.string(), pa.large_string()) else column
     _, offset_buffer, data = array.buffers()
     places = np.frombuffer(offset_buffer, np.int64)[array.offset : array.offset + len(array) + 1] if len(array) else np.zeros(1, np.int64)
-    return np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8), places
+    content = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8)
+    content.flags.writeable = places.flags.writeable = False  # whatever Arrow says of its buffers: kernels are compiled for one type of them
+    return content, places
 
 
 def status_tags(batch: Any) -> Any:

@@ -5,6 +5,7 @@ what nobody has written: stacks, shared memory and arrays that CuPy does not set
 """
 
 import ctypes
+import os
 import re
 import shutil
 import subprocess
@@ -87,7 +88,8 @@ def _compiled(folder: Path, text: str) -> Any:
 
 
 def _compile(*words: str | Path) -> None:
-    subprocess.run([str(COMPILER), "-std=c++17", "-O1", "-w", "-fPIC", *map(str, words)], check=True)
+    checks = os.environ.get("TIDALIGN_SANITIZE")
+    subprocess.run([str(COMPILER), "-std=c++17", "-O1", "-w", "-fPIC", *([f"-fsanitize={checks}", "-g"] if checks else []), *map(str, words)], check=True)
 
 
 PLACES = [

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from tidalign.kernels.text import records
 from tidalign.kernels.wavefront import batch, host, solve, trace
 
 
@@ -18,6 +19,9 @@ def kernels() -> Iterator[tuple[Any, dict[str, Any]]]:
     yield host.sweep, examples | pair
     yield trace.trace_single, examples | pair
     yield trace.trace_gaps, examples | pair | {"state": number}
+    letters, text, ends = np.empty(0, np.uint8), np.frombuffer(b"", np.uint8), np.empty(0, np.int32)
+    side = dict.fromkeys(("first", "step", "longest"), number) | {"text": text, "spans": table, "name_ends": ends, "names": letters, "codes": letters}
+    yield records.fill, side | {"code_ends": numbers, "ambiguous": np.empty(0, np.bool_)}
     yield solve.solve, examples | pair
     lengths = np.empty(0, np.int64)
     lengths.flags.writeable = False  # as chunks have them

@@ -47,11 +47,11 @@ def gapped_texts(
     target_text, query_text, offsets = np.empty(room, np.uint8), np.empty(room, np.uint8), np.zeros(len(bounds), np.int64)
     backward = np.ascontiguousarray(reverse, np.bool_)
     firsts = np.where(backward, query_ends - 1, query_starts)
-    _write(*map(_fixed, (target, query, target_starts, firsts, backward, COMPLEMENT, cigars, bounds)), target_text, query_text, offsets)
+    write_texts(*map(fixed, (target, query, target_starts, firsts, backward, COMPLEMENT, cigars, bounds)), target_text, query_text, offsets)
     return target_text[: offsets[-1]], query_text[: offsets[-1]], offsets
 
 
-def _fixed(array: Any) -> Any:
+def fixed(array: Any) -> Any:
     """View an array as one type, whether it is mapped or not, may be written to or not."""
     view = np.ascontiguousarray(array).view(np.ndarray)
     view.flags.writeable = False
@@ -59,7 +59,7 @@ def _fixed(array: Any) -> Any:
 
 
 @jit
-def _write(
+def write_texts(
     target: Bytes,
     query: Bytes,
     target_firsts: Positions,

@@ -50,6 +50,7 @@ def _found(text: Input, span: RecordSpan) -> tuple[npt.NDArray[np.uint8], npt.ND
     except OSError:
         return None
     content, spans = np.frombuffer(read, np.uint8), np.empty((5, span.records), np.int64)
+    content.flags.writeable = False  # whatever it was read into: kernels are compiled for one type of it
     whole = _FINDERS[text.format](content, span.line_start, span.skip, MOST_NAME, MOST_HEADER, spans) == span.records
     return (content, spans) if whole else None
 

@@ -96,8 +96,10 @@ print(len(begun))
         (("tidalign.kernels.commit.precompiled", (32, False)), ["genome", *PAIR, "-o", "out.maf", "--ydrop=40000"]),
         (("tidalign.kernels.pairwise.precompiled", ()), ["pairs", READS, "-o", "out.sam"]),
         (("tidalign.kernels.local.precompiled", ()), ["search", *PROTEINS, "--matrix", "blosum62", "-o", "out.m8"]),
+        (("tidalign.kernels.text.precompiled", (False,)), ["pairs", READS, "-o", "out.sam"]),
+        (("tidalign.kernels.text.precompiled", (True,)), ["genome", *PAIR, "-o", "out.maf"]),
     ],
-    ids=["genome", "beside a GPU", "large costs", "pairs", "search"],
+    ids=["genome", "beside a GPU", "large costs", "pairs", "search", "text of pairs", "text of genomes"],
 )
 def test_a_run_compiles_nothing_that_is_listed(listed: tuple[str, tuple[int, ...]], words: list[str], tmp_path: Path) -> None:
     """The examples have the very types that the kernels are called with, or they would be compiled again."""
