@@ -22,7 +22,8 @@ Kernels = Iterable[tuple[Any, Mapping[str, Any]]]
 """Kernels, each with examples of its arguments by the names of its parameters; those that others call come first."""
 
 Lists = Sequence[tuple[str, Sequence[Any]]]
-"""Modules (dotted names) whose function `kernels` gives Kernels, each with the arguments of this function."""
+"""Modules (dotted names) whose function `kernels` gives Kernels, each with the arguments of this function. The first says whether there is anything to compile;
+what the others list is compiled on the way, where there is time."""
 
 PROCESSES = 4
 """Most processes, of some 250 MB each: more would wait for what these compile."""
@@ -31,11 +32,11 @@ PROCESSES = 4
 @contextmanager
 def ahead(lists: Lists, most: int) -> Iterator[None]:
     """Have kernels that were never compiled on this machine compiled by at most so many processes while the context lasts."""
-    new = [each for each in lists if not any(_done(base, *each).exists() for base in bases().loaded)] if lists and bases().lasting else []
+    new = bool(lists) and bases().lasting and not any(_done(base, *lists[0]).exists() for base in bases().loaded)
     processes = []
     with suppress(OSError):  # what is not compiled ahead is compiled when it is called
         for place in range(min(most, PROCESSES) if new else 0):
-            line = [sys.executable, "-P", "-m", "tidalign.kernels.runtime.precompile", json.dumps([os.getpid(), place, new])]
+            line = [sys.executable, "-P", "-m", "tidalign.kernels.runtime.precompile", json.dumps([os.getpid(), place, lists])]
             processes.append(subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
     try:
         yield
@@ -44,6 +45,8 @@ def ahead(lists: Lists, most: int) -> Iterator[None]:
             process.terminate()
         for process in processes:
             process.wait()
+    if processes:
+        _tell(*lists[0])
 
 
 def types(kernel: Any, examples: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -64,10 +67,14 @@ def compile_lists(parent: int, place: int, lists: Lists) -> None:
     if place == 0:
         for kernel, examples in kernels:
             kernel.compile(types(kernel, examples))  # what others are at is waited for
-        for each in lists:
-            base = bases().kept
-            if base and not objection(base):
-                make(_done(base, *each))
+        _tell(*lists[0])
+
+
+def _tell(module: str, arguments: Sequence[Any]) -> None:
+    """Note that a module's kernels are compiled, if they are, so that no process is begun for them again."""
+    base = bases().kept
+    if base and not objection(base) and not any(wanted(kernel, types(kernel, examples)) for kernel, examples in import_module(module).kernels(*arguments)):
+        make(_done(base, module, arguments))
 
 
 def _done(base: Path, module: str, arguments: Sequence[Any]) -> Path:

@@ -123,3 +123,21 @@ def test_processes_end_with_what_they_were_begun_for(tmp_path: Path) -> None:
     counted = COUNTED.format(listed=[("tidalign.kernels.commit.precompiled", (16, False))])
     for _ in range(2):
         assert subprocess.run([sys.executable, "-c", counted], env=environment, capture_output=True, text=True, check=True).stdout == "2\n"
+
+
+def test_a_run_that_has_compiled_all_itself_says_so(tmp_path: Path) -> None:
+    """Its processes had no time to: none is begun again. What is listed after the first list does not matter."""
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "NUMBA_CACHE_DIR": ""}
+    listed = [("tidalign.kernels.text.precompiled", (True,)), ("tidalign.kernels.commit.precompiled", (16, False))]
+    by_itself = f"""
+for kernel, examples in precompile.import_module(listed[0][0]).kernels(True):
+    kernel.compile(precompile.types(kernel, examples))
+subprocess.Popen = lambda line, **_: started([sys.executable, "-c", "import time; time.sleep(600)"])
+with precompile.ahead({listed}, 2):
+    pass
+print(len(begun))
+"""
+    counted = COUNTED.format(listed=listed)
+    program = f"import sys; listed = {listed}\n{counted.partition('with ')[0]}{by_itself}"
+    for words, processes in ((program, "2\n"), (counted, "0\n")):
+        assert subprocess.run([sys.executable, "-c", words], env=environment, capture_output=True, text=True, check=True).stdout == processes

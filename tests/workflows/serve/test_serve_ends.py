@@ -87,7 +87,7 @@ def test_stop_finishes_calls_and_hands_back_those_that_wait(tmp_path: Path) -> N
             stopped = stopping.result()
         assert (stopped.returncode, stopped.stderr) == (0, b"tidalign: the server has ended\n")
         assert ended(first).returncode == 0
-        assert served.process.wait(60) == 0
+        assert served.process.wait(600) == 0
         assert list((tmp_path / "runtime" / "tidalign").glob("*.socket")) == []
         stopped = served.stop()
         assert (stopped.returncode, stopped.stderr) == (0, b"tidalign: no server of this user runs here\n")
@@ -104,7 +104,7 @@ def test_a_second_signal_hands_back_what_runs(tmp_path: Path, number: int) -> No
         assert (served.process.poll(), call.poll()) == (None, None)
         served.process.send_signal(number)
         assert ended(call).returncode == NOT_ALONE
-        assert served.process.wait(60) == 0
+        assert served.process.wait(600) == 0
 
 
 def test_a_server_without_calls_ends(tmp_path: Path) -> None:

@@ -172,8 +172,8 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
         apart = gpus.device.takes_gpu and self._parameters.mode == "independent"  # the GPU extends all of them
         lanes = costs_of(self._parameters).compiled[3].dtype.itemsize
         ahead = gpus.device.helpers > 1
-        walk = [] if apart or not self._parameters.gapped else [("tidalign.kernels.commit.precompiled", (8 * lanes, ahead))]
-        return [("tidalign.kernels.text.precompiled", (True,)), *walk]
+        walk, text = ("tidalign.kernels.commit.precompiled", (8 * lanes, ahead)), ("tidalign.kernels.text.precompiled", (True,))
+        return [] if apart or not self._parameters.gapped else [walk, text]
 
     def compile(self, tracker: Tiles) -> None:
         warm_up(self._parameters)

@@ -191,7 +191,7 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
 
     def precompiled(self, gpus: Gpus) -> Lists:
         exact = isinstance(self._parameters, PairParameters) and self._parameters.heuristic is None
-        return [*([("tidalign.kernels.pairwise.precompiled", ())] if exact and self.compiles(gpus) else []), ("tidalign.kernels.text.precompiled", (False,))]
+        return [("tidalign.kernels.pairwise.precompiled", ()), ("tidalign.kernels.text.precompiled", (False,))] if exact and self.compiles(gpus) else []
 
     def compile(self, tracker: Alignment) -> None:
         self._aligner.on(CPU).warm_up(self._parameters, tracker.longest())

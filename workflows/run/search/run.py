@@ -252,7 +252,7 @@ class Search(RunKind[SearchManifest, Searching, SearchReport]):
         return not gpus.device.takes_gpu
 
     def precompiled(self, gpus: Gpus) -> Lists:
-        return [*([("tidalign.kernels.local.precompiled", ())] if self.compiles(gpus) else []), ("tidalign.kernels.text.precompiled", (False,))]
+        return [("tidalign.kernels.local.precompiled", ()), ("tidalign.kernels.text.precompiled", (False,))] if self.compiles(gpus) else []
 
     def compile(self, tracker: Searching) -> None:
         warm_up(tracker.manifest)
