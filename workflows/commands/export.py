@@ -43,7 +43,7 @@ def options(args: argparse.Namespace, kind: str) -> dict[str, Any]:
         raise InputError(args.run, f"a format of {run}", repr(args.format or args.output), str(error)) from error
     given = options_of(args)
     if wrong := table.refused(kind, format, given):
-        raise InputError(args.run, f"no --{wrong[0]} for {run} as {format.name}", repr(given[wrong[0]]), wrong[1])
+        raise InputError(args.run, f"no --{wrong[0]} for {run} as {format.name}", "it" if given[wrong[0]] is True else repr(given[wrong[0]]), wrong[1])
     if args.pair is not None and kind != table.GENOME:
         raise InputError(args.run, f"no --pair for {run}", repr(args.pair), "leave it out")
     return {"format": format.name} | {name: given[name] for name in format.options}
