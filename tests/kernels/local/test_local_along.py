@@ -28,8 +28,19 @@ def one_by_one(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return counted
 
 
-@pytest.mark.parametrize(("span", "bits"), [*((span, 16) for span in SEARCH_SPANS), ("local", 32), ("overlap", 32)])
-@pytest.mark.parametrize("name", SCORINGS)
+COMPILED_LONG = [name for name in SCORINGS if name != "affine"]
+
+
+@pytest.mark.parametrize(
+    ("name", "span", "bits"),
+    [
+        *((name, span, bits) for name in SCORINGS for span, bits in (("local", 16), ("local", 32))),
+        *(("affine", span, 16) for span in SEARCH_SPANS if span != "local"),
+        ("affine", "overlap", 32),
+        *(pytest.param(name, span, 16, marks=pytest.mark.slow) for name in COMPILED_LONG for span in SEARCH_SPANS if span != "local"),
+        *(pytest.param(name, "overlap", 32, marks=pytest.mark.slow) for name in COMPILED_LONG),
+    ],
+)
 def test_all_is_as_in_the_whole_matrix(monkeypatch: pytest.MonkeyPatch, name: str, span: str, bits: int) -> None:
     text, alphabet, ambiguous = SCORINGS[name]
     scoring = Substitution.parse(text)
