@@ -1,4 +1,4 @@
-"""Lists the kernels that align pairs and take longest to compile."""
+"""Lists the kernels that read and align pairs and take longest to compile."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -354,7 +354,7 @@ class Dying(Ended):
 
 
 def test_a_worker_whose_process_was_ended_gets_nothing_until_it_is_there_again(clock: Clock) -> None:
-    """What becomes ready just then waits for others: it would wait for a worker that is gone, and be told of as lost."""
+    """Leave what becomes ready just then to others: it would wait for a worker that is gone, and be told of as lost."""
     client, recalled = Dying({"gpu": 100.0, "core": 1.0}, clock), list[float]()
     workers = FakeWorkers(client, object(), 2, said=dict.fromkeys(("gpu", "core")), pools={"gpu": (100.0, False), "core": (1.0, True)})
 

@@ -28,17 +28,15 @@ def one_by_one(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return counted
 
 
-COMPILED_LONG = [name for name in SCORINGS if name != "affine"]
+OTHERS = [*((span, 16) for span in SEARCH_SPANS if span != "local"), ("overlap", 32)]
+"""Spans and bits that are compiled for each scoring anew, which takes long."""
 
 
 @pytest.mark.parametrize(
     ("name", "span", "bits"),
     [
-        *((name, span, bits) for name in SCORINGS for span, bits in (("local", 16), ("local", 32))),
-        *(("affine", span, 16) for span in SEARCH_SPANS if span != "local"),
-        ("affine", "overlap", 32),
-        *(pytest.param(name, span, 16, marks=pytest.mark.slow) for name in COMPILED_LONG for span in SEARCH_SPANS if span != "local"),
-        *(pytest.param(name, "overlap", 32, marks=pytest.mark.slow) for name in COMPILED_LONG),
+        *((name, "local", bits) for name in SCORINGS for bits in (16, 32)),
+        *(pytest.param(name, *other, marks=() if name == "affine" else pytest.mark.slow) for name in SCORINGS for other in OTHERS),
     ],
 )
 def test_all_is_as_in_the_whole_matrix(monkeypatch: pytest.MonkeyPatch, name: str, span: str, bits: int) -> None:

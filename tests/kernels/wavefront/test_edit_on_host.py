@@ -43,6 +43,9 @@ def launches(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def launched(function: Any, *arguments: Any, **options: Any) -> None:
         names.append(function.name)
+        if function.name == "ends_of_runs":
+            runs = arguments[2]
+            assert not (runs == cupy_on_host.unset(1, runs.dtype)).any(), "the runs of a pair that no launch has come to are gathered"
         launch(function, *arguments, **options)
 
     def none(*_: Any) -> None:

@@ -410,6 +410,8 @@ def test_an_export_of_one_pair_counts_that_pair(tmp_path: Path, command: Any) ->
 
 def test_pairs_and_genomes_are_told_apart(tmp_path: Path, run: Path, command: Any) -> None:
     assert command("export", run, "-o", tmp_path / "x.sam", "--cigar", "M").returncode == 65
+    answer = command("export", run, "-o", tmp_path / "x.sam", "--sort")
+    assert answer.returncode == 65 and "expected no --sort for a run of `tidalign genome` as sam, found it; " in answer.stderr
     assert command("plot", tmp_path, "-o", tmp_path / "x.png").returncode == 66
     assert command("export", run, "-o", tmp_path / "x.tsv").returncode == 0
     assert below((tmp_path / "x.tsv").read_text()) == golden("mt_chimp.general.gz")
