@@ -1,14 +1,18 @@
 """Blocks of text that are packed as they are read hold what reading and packing one after the other give; what is unusual is left to these."""
 
 import random
+from inspect import signature
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
 from bgzip import bgzf
 
+from tidalign.kernels.pairwise.precompiled import kernels
+from tidalign.kernels.runtime.precompile import types
 from tidalign.pipeline.errors import InputError
-from tidalign.pipeline.pairs.input import index
+from tidalign.pipeline.pairs.input import index, packed
 from tidalign.pipeline.pairs.input.packed import packed_block
 from tidalign.pipeline.pairs.input.read import inspect, plan, read_block
 from tidalign.pipeline.pairs.pack import pack_pairs
@@ -51,12 +55,12 @@ def test_columns_are_those_of_reading_and_packing(tmp_path: Path, form: str, end
         source = inspect(*map(str, paths), interleaved=interleaved and form != "seq")
         blocks = plan(source, block_bases=chance.choice([100, 2000, 10**9]))
     assert blocks and sum(block.pairs for block in blocks) == count
-    packed = 0
+    done = 0
     for block in blocks:
         found, expected = packed_block(source, block, ambiguous="mismatch"), pack_pairs(read_block(source, block))
         assert found is None or found.equals(expected)
-        packed += found is not None
-    assert packed == len(blocks) or (form == "fastq" and not last), "a last record of no letters, whose line may lack"
+        done += found is not None
+    assert done == len(blocks) or (form == "fastq" and not last), "a last record of no letters, whose line may lack"
 
 
 def test_bgzf(tmp_path: Path) -> None:
@@ -70,6 +74,25 @@ def test_bgzf(tmp_path: Path) -> None:
     assert blocks and len(blocks) > 3
     for block in blocks:
         assert (found := packed_block(source, block, ambiguous="mismatch")) is not None and found.equals(pack_pairs(read_block(source, block)))
+
+
+def test_kernels_are_given_one_type_of_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether a file is plain or not: each type is compiled for, and `kernels.pairwise.precompiled` has this one."""
+    given, fill = set[object](), packed.records.fill
+    listed = next(examples for kernel, examples in kernels() if kernel is fill)
+
+    def seen(*arguments: Any) -> Any:
+        given.add(types(fill, dict(zip(signature(fill.py_func).parameters, arguments, strict=True))))
+        return fill(*arguments)
+
+    monkeypatch.setattr(packed.records, "fill", seen)
+    written = text("fastq", drawn(random.Random(6), 9), "\n", 0, random.Random(7)).encode()
+    for name, content in (("x.fq", written), ("x.fq.gz", bgzf(written, 500))):
+        (path := tmp_path / name).write_bytes(content)
+        source = inspect(str(path), str(path))
+        for block in plan(source, block_bases=3000) or ():
+            assert packed_block(source, block, ambiguous="mismatch") is not None
+    assert given == {types(fill, listed)}
 
 
 UNUSUAL = {
