@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from functools import lru_cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidalign.pipeline import text
 from tidalign.pipeline.errors import Damaged, InputError, MissingInput
 from tidalign.pipeline.formats.export import destination, export
 from tidalign.pipeline.formats.table import GENOME, Format, ending, find
@@ -154,23 +156,30 @@ class GenomeResults(RunResults[GenomeManifest]):
     def pieces(self, letters: bool = False) -> Iterator[Task[Iterable[AlignmentBlock]]]:
         """Give what makes the blocks that formats take, in order; all have letters."""
         first = 0
-        for read in self._readers(self.schema.names):
-            for batch in batches(read):
-                for group, rows in self._by_job(batch):
-                    sides = self._side(group.target), self._side(group.query)
-                    for block in blocks(rows, *sides, first, self.masks(group.first), hsps=not self.parameters.gapped, format=self._format):
-                        yield Task(partial(list, [block]), block.room)
-                    first += rows.num_rows
+        tables = chain.from_iterable(read() for read in self._readers(self.schema.names))
+        for batch in batches(partial(text.in_batches, tables, TOGETHER)):
+            for group, rows in self._by_sides(batch):
+                sides = self._side(group.target), self._side(group.query)
+                for block in blocks(rows, *sides, first, self.masks(group.first), hsps=not self.parameters.gapped, format=self._format):
+                    yield Task(partial(list, [block]), block.room)
+                first += rows.num_rows
 
-    def _by_job(self, batch: Any) -> Iterator[tuple[Job, Any]]:
-        """Give the rows of each of the manifest's jobs."""
+    def _by_sides(self, batch: Any) -> Iterator[tuple[Job, Any]]:
+        """Give the rows of jobs that follow each other and have the same sides, and the first of these; of each job by itself where something is masked."""
         jobs, start = np.asarray(batch["job"].to_numpy()), 0
         while start < len(jobs):
-            number = self._number(int(jobs[start]))
-            after = self._manifest.jobs[number + 1].first if number + 1 < len(self._manifest.jobs) else len(self.names)
+            number = last = self._number(int(jobs[start]))
+            while self.parameters.masking is None and self._sides_of(last) == self._sides_of(last + 1):
+                last += 1
+            after = self._manifest.jobs[last + 1].first if last + 1 < len(self._manifest.jobs) else len(self.names)
             stop = int(np.searchsorted(jobs, after))
             yield self._manifest.jobs[number], batch.slice(start, stop - start)
             start = stop
+
+    def _sides_of(self, number: int) -> tuple[int, int] | None:
+        """Give the sides of one of the manifest's jobs; None behind the last."""
+        jobs = self._manifest.jobs[number : number + 1]
+        return (jobs[0].target, jobs[0].query) if jobs else None
 
     def masks(self, job: int) -> Masks | None:
         """Say what --masking masked of the target of a pair of genomes; None without it."""
@@ -224,6 +233,9 @@ class GenomeResults(RunResults[GenomeManifest]):
             raise ValueError(f"{self.path}: no job {job}, there are {len(self.names)}")
         return bisect_right(self._manifest.jobs, job, key=lambda group: group.first) - 1
 
+
+TOGETHER = 1 << 20
+"""Bytes of rows, of parts that follow each other, that are made into blocks together: about what a thread turns into text at a time. Parts can be small."""
 
 HELD = 1 << 22
 """Bytes of a part, compressed, up to which it is read whole and held for the next pair of genomes that has rows in it."""
