@@ -1,7 +1,7 @@
 """Gather the results of a search chunk by chunk of its queries: of each the best hits first."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalign.pipeline.formats.export import export
+from tidalign.pipeline.in_turn import Task
 from tidalign.pipeline.schema import SEARCH_HITS, STATUSES
 from tidalign.pipeline.search.hits import merged
 from tidalign.pipeline.search.manifest import Queries, SearchManifest
 from tidalign.pipeline.search.parameters import SearchParameters
 from tidalign.pipeline.store.layout import SEARCH
 from tidalign.pipeline.store.parts import PartFile
-from tidalign.pipeline.store.results import Reader, RunResults, evenly, read_rows
+from tidalign.pipeline.store.results import Reader, RunResults, batches, evenly, read_rows
 from tidalign.pipeline.text import in_order
 
 KEYS = ("ordinal", "score", "target_ordinal", "strand", "status")
@@ -74,6 +75,11 @@ class SearchResults(RunResults[SearchManifest]):
         """
         return export(self, str(output), format, cigar=cigar, notice=notice)
 
+    def pieces(self, letters: bool = False) -> Iterator[Task[Iterable[pa.RecordBatch]]]:
+        """Give what makes the batches that formats take, in order, with what `with_firsts` adds."""
+        for read in self._readers(self.schema.names):
+            yield Task(partial(with_firsts, batches(read)))
+
     def sampled(self, columns: list[str], most: int) -> Iterator[pa.Table]:
         """Give tables of about `most` hits at most, of chunks of queries that lie evenly among all."""
         chunks = [(read, 1) for read in self._readers(columns)]
@@ -85,6 +91,15 @@ class SearchResults(RunResults[SearchManifest]):
         """Give what reads the hits of each chunk of queries, in order."""
         for queries in self._manifest.queries:
             yield partial(_best, self._manifest, self._parts, queries, columns)
+
+
+def with_firsts(of_chunk: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Add to the batches of a chunk of queries the column `first`: whether a row is the first of its query, whose rows may go on from one batch to the next."""
+    before = -1
+    for batch in of_chunk:
+        ordinals = batch["ordinal"].to_numpy()
+        yield batch.append_column("first", pa.array(np.diff(ordinals, prepend=before) != 0))
+        before = ordinals[-1]
 
 
 def counted(manifest: SearchManifest, parts: dict[str, list[PartFile]]) -> tuple[Counter[str], int]:

@@ -53,10 +53,9 @@ def check(batches: Batches, where: Where) -> None:
 
 
 def lines(batch: Any, request: Request[Rows]) -> Any:
-    """Make a large_string column: the record of each row of a batch in `schema.SEARCH_HITS`, with its newline."""
+    """Make a large_string column: the record of each row of a batch in `schema.SEARCH_HITS`, with `first` of `search.results`, with its newline."""
     placed = pc.fill_null(pc.less(batch["target_start"], batch["target_end"]), False)
-    first = np.diff(batch["ordinal"].to_numpy(), prepend=-1) != 0
-    flagged = batch.append_column("unmapped", pa.array(np.where(first, UNMAPPED, UNMAPPED + SECONDARY)))
+    flagged = batch.append_column("unmapped", pc.if_else(batch["first"], UNMAPPED, UNMAPPED + SECONDARY))
     return two_kinds(flagged, placed, lambda rows: _mapped(rows, request.cigar), _without_place)
 
 
