@@ -30,7 +30,7 @@ from tidalign.pipeline.schema import GENOME_ALIGNMENTS, KEPT
 from tidalign.pipeline.store.files import read_lasting
 from tidalign.pipeline.store.layout import GENOMES
 from tidalign.pipeline.store.parts import all_parts
-from tidalign.pipeline.store.results import Reader, RunResults, batches, changed, read_rows
+from tidalign.pipeline.store.results import Reader, RunResults, changed, read_rows
 
 
 class GenomeResults(RunResults[GenomeManifest]):
@@ -157,7 +157,7 @@ class GenomeResults(RunResults[GenomeManifest]):
         """Give what makes the blocks that formats take, in order; all have letters."""
         first = 0
         tables = chain.from_iterable(read() for read in self._readers(self.schema.names))
-        for batch in batches(partial(text.in_batches, tables, TOGETHER)):
+        for batch in (batch for table in text.in_batches(tables, TOGETHER) for batch in table.combine_chunks().to_batches()):
             for group, rows in self._by_sides(batch):
                 sides = self._side(group.target), self._side(group.query)
                 for block in blocks(rows, *sides, first, self.masks(group.first), hsps=not self.parameters.gapped, format=self._format):
