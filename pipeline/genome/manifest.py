@@ -61,6 +61,11 @@ class Job:
         query, strand = unit_of(unit, parameters)
         return query + self.skipped, strand
 
+    def units_of(self, number: int, parameters: GenomeParameters) -> range:
+        """Give its units whose rows carry a number: those of one query sequence, where each counts as a job."""
+        count = len(strands(parameters))
+        return range((number - self.first) * count, (number - self.first + 1) * count) if self.each else range(self.units)
+
 
 @dataclass(frozen=True, slots=True)
 class GenomeManifest(rundir.Manifest):

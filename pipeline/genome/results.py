@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from functools import lru_cache, partial
-from itertools import chain
+from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -220,9 +220,10 @@ class GenomeResults(RunResults[GenomeManifest]):
             yield from (partial(_read, part.path, self._manifest.run, columns) for chunk in self._manifest.chunks for part in self._parts[chunk])
             return
         group = self._manifest.jobs[self._number(self._job)]
-        for part in self._parts[job_name(group.chunk)]:
-            if part.start < group.begin + group.units and group.begin < part.stop:
-                yield partial(_read_of, part.path, self._manifest.run, columns, self._job)
+        units, parts = group.units_of(self._job, self.parameters), self._parts[job_name(group.chunk)]
+        first = bisect_right(parts, group.begin + units.start, key=lambda part: part.stop)  # of one pair among thousands
+        for part in takewhile(lambda part: part.start < group.begin + units.stop, islice(parts, first, None)):
+            yield partial(_read_of, part.path, self._manifest.run, columns, self._job)
 
     def _side(self, side: int) -> Genome:
         return load_side(str(self.path), self._manifest.run, side)[0]

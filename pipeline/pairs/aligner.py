@@ -233,9 +233,9 @@ def work(aligner: Aligner[Any], chunk: Any) -> Any:
     return aligner.work(chunk["query_length"].to_numpy(), chunk["target_length"].to_numpy())
 
 
-def batches(aligner: Aligner[Any], chunk: Any, device: Device) -> list[tuple[int, int]]:
-    """Cut a table in `schema.CHUNK` into consecutive row ranges, each one call of the kernels."""
-    return cuts(work(aligner, chunk), device.batch_work, device.batch_rows)
+def batches(weights: npt.NDArray[np.float64], device: Device) -> list[tuple[int, int]]:
+    """Cut pairs of so much work (`work`) into consecutive ranges, each one call of the kernels."""
+    return cuts(weights, device.batch_work, device.batch_rows)
 
 
 def alignments(aligner: Aligner[P], pairs: tuple[Any, Any], parameters: P, device: Device) -> Alignments:

@@ -2,9 +2,13 @@
 
 import gzip
 from pathlib import Path
+from typing import Any
 
+import pyarrow.compute as pc
 import pytest
 
+from tidalign.pipeline.genome import manifest as genome_manifest
+from tidalign.pipeline.genome import plan
 from tidalign.pipeline.genome import results as of_genomes
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
@@ -43,3 +47,26 @@ def test_text_is_made_of_many_parts_together(twice: bool, masking: int | None, b
         assert len([*results.pieces()]) == found
         results.export(tmp_path / "all.maf")
         assert below((tmp_path / "all.maf").read_bytes()) == alone
+
+
+@pytest.mark.parametrize("strand", ["both", "plus"])
+@pytest.mark.parametrize("triangle", [False, True])
+def test_the_rows_of_a_pair_are_read_of_its_parts_alone(triangle: bool, strand: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of all against all the number of parts that are read grows with that of pairs, not with its square."""
+    monkeypatch.setattr(plan, "TILE_SECONDS", 0.0)  # a part for each unit
+    monkeypatch.setattr(genome_manifest, "TOGETHER_SECONDS", 0.0)
+    (tmp_path / "all.fa").write_text("".join(f">s{at}\n{letters('yeast_scer')[at : at + 2000]}\n" for at in range(0, 5000, 1000)))
+    pair = Pair("p", *[f"{tmp_path}/all.fa"] * 2)
+    run_genomes(tmp_path / "run", GenomeSource((pair,), all_vs_all=True, triangle=triangle), GenomeParameters(strand=strand))
+    results = GenomeResults(tmp_path / "run")
+    assert len(results.names) == (10 if triangle else 25)
+    whole, read, read_of = results.to_table(), list[str](), of_genomes._read_of
+
+    def noted(path: str, *more: Any) -> Any:
+        read.append(path)
+        return read_of(path, *more)
+
+    monkeypatch.setattr(of_genomes, "_read_of", noted)
+    for job in range(len(results.names)):
+        assert results.to_table(job=job) == whole.filter(pc.field("job") == job)
+    assert len(whole) >= 4 and len(read) == len({*read}) == len(list(Path(tmp_path, "run", "parts").iterdir())) == len(results.names) * (1 + (strand == "both"))

@@ -9,7 +9,7 @@ import pytest
 
 from tidalign.pipeline.device import CPU, DEVICES
 from tidalign.pipeline.errors import ManifestMismatch
-from tidalign.pipeline.pairs.aligner import ALIGNERS, SCORED, WAVEFRONT, Aligner, PairParameters, align_batch, aligner_of, batches, described
+from tidalign.pipeline.pairs.aligner import ALIGNERS, SCORED, WAVEFRONT, Aligner, PairParameters, align_batch, aligner_of, batches, described, work
 from tidalign.pipeline.pairs.pack import pack_pairs
 from tidalign.pipeline.pairs.scored import ScoreParameters
 from tidalign.pipeline.pairs.unaligned import rejected
@@ -30,7 +30,7 @@ def test_the_stage_does_what_the_aligner_says(chunk: Any) -> None:
     parameters, form = PairParameters(penalties="edit"), WAVEFRONT.on(CPU)
     forms = {CPU.name: replace(form, align=lambda *arguments: turned(form.align(*arguments)))}
     other: Aligner[PairParameters] = replace(WAVEFRONT, name="other", forms=forms, work=lambda query, target: np.full(len(query), CPU.batch_work))
-    assert [batches(aligner, chunk, CPU) for aligner in (WAVEFRONT, other)] == [[(0, 2)], [(0, 1), (1, 2)]]
+    assert [batches(work(aligner, chunk), CPU) for aligner in (WAVEFRONT, other)] == [[(0, 2)], [(0, 1), (1, 2)]]
     assert [align_batch(aligner, chunk, parameters, CPU)["penalty"].to_pylist() for aligner in (WAVEFRONT, other)] == [[1, 0], [-1, 0]]
 
 

@@ -137,7 +137,7 @@ class _Pipeline:
         table = read.result()
         self._aligner.on(self._device).warm_up(self._settings, longest(table))  # no batch is to blame for what this takes
         weights = work(self._aligner, table)
-        bounds = batches(self._aligner, table, self._device)
+        bounds = batches(weights, self._device)
         begun = _Open(each, table, len(bounds))
         self._pieces.extend(_Piece(begun, start, stop, float(weights[start:stop].sum())) for start, stop in bounds)
 
