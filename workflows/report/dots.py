@@ -8,6 +8,7 @@ from tidalign.pipeline.genome.dots.dotplot import laid_out, segments_of
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.workflows.pictures.style import caption
 from tidalign.workflows.pictures.svg import svg
+from tidalign.workflows.report.rows import RowSample, letters_of
 
 PAIRS = 4
 """Most pairs of genomes that are drawn."""
@@ -21,18 +22,17 @@ SEGMENTS, TITLED = 6_000, 400
 SIZE = 760
 
 
-def drawn(results: GenomeResults) -> tuple[list[tuple[str, str]], int]:
-    """Give (name, SVG) of some pairs of genomes, and how many others there are."""
-    letters = Counter[int]()
-    if len(results) > MAX_ROWS:
+def drawn(results: GenomeResults, rows: RowSample) -> tuple[list[tuple[str, str]], int]:
+    """Give (name, SVG) of some pairs of genomes, and how many others there are. rows: what was gathered of the run's."""
+    letters = rows.letters
+    if rows.all > MAX_ROWS:
         return [], len(results.names)
     if len(results.names) == 1:
-        letters[0] = 1
-    else:
+        letters = Counter({0: 1})
+    elif rows.seen < rows.all:
+        letters = Counter()
         for batch in results.to_batches(["job", "target_start", "target_end"]):
-            jobs, sizes = batch["job"].to_numpy(), batch["target_end"].to_numpy() - batch["target_start"].to_numpy()
-            found, at = np.unique(jobs, return_inverse=True)
-            letters.update(dict(zip(found.tolist(), np.bincount(at, sizes).astype(int).tolist(), strict=True)))
+            letters += letters_of(batch["job"].to_numpy(), batch["target_end"].to_numpy() - batch["target_start"].to_numpy())
     pictures = []
     for job, _ in sorted(letters.most_common(PAIRS)):
         segments = segments_of(results, job)

@@ -11,7 +11,7 @@ from tidalign.pipeline.store.files import durably
 from tidalign.workflows.report import history
 from tidalign.workflows.report.multiqc import content, sample
 from tidalign.workflows.report.page import PageContent, page
-from tidalign.workflows.report.rows import gather
+from tidalign.workflows.report.rows import RowSample, gather
 
 PAGE, TABLE = "report.html", "tidalign_mqc.json"
 """Names in a run directory, of which whatever else is there is the run's."""
@@ -35,7 +35,7 @@ def make(results: Any, output: str | None = None, table: str | None = None) -> l
     run = str(results.path)
     plan, report, marker = rundir.read_plan(run), rundir.read_report(run), rundir.finished(run) or ""
     rows = gather(results)
-    dots, left_out = _dots(results) if results.kind == "genome" else ([], 0)
+    dots, left_out = _dots(results, rows) if results.kind == "genome" else ([], 0)
     ended = Path(run, "report.json").stat().st_mtime
     shown = PageContent(sample(run), results.kind, marker, plan, report, history.read(run), rows, ended, dots, left_out)
     texts = {output or f"{run}/{PAGE}": page(shown)}
@@ -55,7 +55,7 @@ def _write(data: bytes, path: str) -> None:
     Path(path).write_bytes(data)
 
 
-def _dots(results: Any) -> tuple[list[tuple[str, str]], int]:
+def _dots(results: Any, rows: RowSample) -> tuple[list[tuple[str, str]], int]:
     from tidalign.workflows.report.dots import drawn
 
-    return drawn(results)
+    return drawn(results, rows)

@@ -27,7 +27,8 @@ MEASURES = {
 class RowSample:
     """Holds what was gathered. all, seen: rows of the run, and those that were looked at. identity: in percent, matches by columns of the alignment, gaps too.
 
-    measures: values by column. reasons: how many of the rows that were looked at for it have each. reasons_of: how many of them.
+    measures: values by column. reasons: how many of the rows that were looked at for it have each. reasons_of: how many of them. letters: of targets in the
+    alignments that were looked at, by pair of genomes.
     """
 
     all: int
@@ -36,12 +37,13 @@ class RowSample:
     measures: dict[str, Values] = field(default_factory=dict)
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
     reasons_of: int = 0
+    letters: Counter[int] = field(default_factory=Counter)
 
 
 def gather(results: Any, most: int = SAMPLED_ROWS) -> RowSample:
     """Look at some rows of a finished run."""
     kind = results.kind
-    lengths = ["target_start", "target_end"] if kind == "genome" else ["query_length"]
+    lengths = ["job", "target_start", "target_end"] if kind == "genome" else ["query_length"]
     numbers = [name for name in ("penalty", "score", "bits") if name in results.schema.names]
     counts = ["matches", "mismatches", "gap_letters"]
     columns = [*lengths, *numbers, *counts, "status"]
@@ -57,11 +59,18 @@ def gather(results: Any, most: int = SAMPLED_ROWS) -> RowSample:
         rows.identity = (100 * joined["matches"] / total)[total > 0]
     if kind == "genome":
         joined["length"] = joined["target_end"] - joined["target_start"]
+        rows.letters = letters_of(joined["job"], joined["length"])
     rows.measures = {name: known for name in MEASURES[kind] if len(known := joined.get(name, np.zeros(0))) and not np.isnan(known).all()}
     statuses = results.statuses()
     if statuses["capped"] or statuses["rejected"]:
         _reasons(results, rows)
     return rows
+
+
+def letters_of(jobs: Any, lengths: Any) -> Counter[int]:
+    """Add up the lengths of alignments by pair of genomes."""
+    found, at = np.unique(jobs, return_inverse=True)
+    return Counter(dict(zip(found.astype(int).tolist(), np.bincount(at, lengths).astype(int).tolist(), strict=True)))
 
 
 def _numbers(column: Any) -> Values:

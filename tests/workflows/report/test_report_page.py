@@ -13,13 +13,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tidalign.pipeline.genome import manifest as genome_manifest
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.pairs.results import Results
 from tidalign.workflows.commands.genome import align_genomes
+from tidalign.workflows.commands.genomes import align_many_genomes
 from tidalign.workflows.commands.pairs import align_pairs
 from tidalign.workflows.commands.search import search_files
 from tidalign.workflows.report import history
 from tidalign.workflows.report.charts import median_of
+from tidalign.workflows.report.dots import drawn
 from tidalign.workflows.report.make import refresh
 from tidalign.workflows.report.rows import gather
 
@@ -113,6 +116,19 @@ def test_genomes_have_their_dot_plot(runs: dict[str, Path]) -> None:
     rows = GenomeResults(runs["genome"]).to_table().to_pylist()
     said = re.findall(r"<title>([^<]*), score ([\d,]+)</title>", dots)
     assert sorted(int(score.replace(",", "")) for _, score in said) == sorted(row["score"] for row in rows) != []
+
+
+def test_the_pairs_with_the_most_letters_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether all rows are looked at for the rest of the page, or some."""
+    monkeypatch.setattr(genome_manifest, "TOGETHER_SECONDS", 0.0)  # several parts
+    letters = "".join(np.random.default_rng(7).choice(list("ACGT"), 4000))
+    (tmp_path / "all.fa").write_text("".join(f">s{length}\n{letters[:length]}\n" for length in (1500, 4000, 2500, 3500)))
+    results = align_many_genomes(tmp_path / "all.fa", out=tmp_path / "run", all_vs_all=True, workers=0, device="cpu")
+    for most, some in ((1_000_000, False), (1, True)):
+        rows = gather(results, most)
+        pictures, others = drawn(results, rows)
+        assert (rows.seen < rows.all) == some and others == 2
+        assert [name for name, _ in pictures] == ["s1500__s4000", "s4000__s2500", "s4000__s3500", "s2500__s3500"]
 
 
 def test_a_run_is_not_worse_for_a_page_that_cannot_be_made(runs: dict[str, Path], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
