@@ -190,13 +190,13 @@ def _texts(request: Request[Any]) -> Iterator[Task[tuple[int, list[Any]]]]:
     from tidalign.pipeline.pairs.formats.coordinate import records, texts
 
     def tables(piece: Callable[[], Iterable[Any]]) -> list[Any]:
-        return [records(batch, lines, request) for batch, lines in _lines(request, piece)]
+        return [records(batch, lines, request) for batch, lines in text_lines(request, piece)]
 
     made = in_turn((piece.then(tables) for piece in _pieces(request)), request.rows.threads)
     yield from map(Task, texts(chain.from_iterable(made), request))
 
 
-def _lines(request: Request[Any], piece: Callable[[], Iterable[Any]]) -> Iterator[tuple[Any, Any]]:
+def text_lines(request: Request[Any], piece: Callable[[], Iterable[Any]]) -> Iterator[tuple[Any, Any]]:
     """Give each batch of a piece, as it is written, with its lines."""
     lines_of = request.format.load(request.format.lines)
     for batch in piece():
@@ -207,7 +207,7 @@ def _lines(request: Request[Any], piece: Callable[[], Iterable[Any]]) -> Iterato
 
 def _text(request: Request[Any], piece: Callable[[], Iterable[Any]]) -> tuple[int, list[Any]]:
     """Make the text of a piece: how many rows, and their lines."""
-    lines = [lines for _, lines in _lines(request, piece)]
+    lines = [lines for _, lines in text_lines(request, piece)]
     return sum(map(len, lines)), list(map(content, lines))
 
 

@@ -4,13 +4,22 @@ import ctypes
 import os
 import stat
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
+from itertools import chain, groupby, pairwise
+from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Self
+from typing import Any, BinaryIO, Self
 
-from tidalign.pipeline.formats.export import destination, write_errors
+import numpy as np
+
+from tidalign.pipeline.formats.export import destination, text_lines, write_errors
+from tidalign.pipeline.formats.request import Request
+from tidalign.pipeline.in_turn import in_turn
+from tidalign.pipeline.store.outputs import refuse_input, refuse_own
+from tidalign.pipeline.text import content
 
 FILES = 256
 """Files that lie in a folder beside until they are forced to disk and given their names."""
@@ -75,3 +84,41 @@ def _force(folder: str) -> None:
     for path in Path(folder).iterdir():
         with path.open("rb") as file:
             os.fsync(file.fileno())
+
+
+def write_apart(
+    request: Request[Any],
+    outputs: Sequence[str],
+    column: str,
+    alone: Callable[[int], Request[Any]],
+    into: Callable[[str], AbstractContextManager[BinaryIO]],
+) -> None:
+    """Write rows into as many files as a column, which is in order, has numbers of them, as `export` does one; the text of small ones is made together.
+
+    request: for all rows, in a format of lines of text; alone: gives that for a file's own.
+    """
+    format = request.format
+    made = in_turn((piece.then(partial(_numbered, request, column)) for piece in request.rows.pieces()), request.rows.threads)
+    texts = groupby(chain.from_iterable(made), itemgetter(0))
+    number, rows = next(texts, (None, ()))
+    for at, output in enumerate(outputs):
+        refuse_input(output, request.rows.source)
+        refuse_own(output)
+        own = alone(at)
+        with into(output) as sink:
+            sink.writelines(format.load(format.header)(own) if format.header else ())
+            if number == at:
+                sink.writelines(format.load(format.above)(own) if format.above else ())
+                sink.writelines(text for _, text in rows)
+                number, rows = next(texts, (None, ()))
+            sink.write(format.footer.encode() if request.markend else b"")
+
+
+def _numbered(request: Request[Any], column: str, piece: Callable[[], Iterable[Any]]) -> list[tuple[int, Any]]:
+    """Make the text of a piece, cut where the number in a column changes."""
+    found: list[tuple[int, Any]] = []
+    for batch, lines in text_lines(request, piece):
+        numbers = batch[column].to_numpy()
+        edges = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(numbers)]
+        found += [(int(numbers[start]), content(lines.slice(start, stop - start))) for start, stop in pairwise(edges)]
+    return found

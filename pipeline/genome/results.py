@@ -3,8 +3,9 @@
 import copy
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import chain, islice, takewhile
 from pathlib import Path
@@ -17,9 +18,11 @@ import pyarrow.compute as pc
 from tidalign.pipeline import text
 from tidalign.pipeline.errors import Damaged, InputError, MissingInput
 from tidalign.pipeline.formats.export import destination, export
+from tidalign.pipeline.formats.request import Request
 from tidalign.pipeline.formats.table import GENOME, Format, ending, find
+from tidalign.pipeline.formats.together import write_apart
 from tidalign.pipeline.genome.census import PLACED, Masks, key
-from tidalign.pipeline.genome.formats.block import AlignmentBlock, blocks
+from tidalign.pipeline.genome.formats.block import AlignmentBlock, blocks, counted_apart
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.manifest import GenomeManifest, Job
@@ -47,6 +50,9 @@ class GenomeResults(RunResults[GenomeManifest]):
 
     _job: int | None = None
     """The pair of genomes whose rows these are; None: of all."""
+
+    apart: bool = False
+    """Whether the rows of each pair of genomes are counted by themselves, as they are written to files of their own."""
 
     beside: bool = False
     """Whether what is written stands beside the output, as LASTZ's `--rdotplot=FILE`, whose points it does not limit."""
@@ -153,14 +159,28 @@ class GenomeResults(RunResults[GenomeManifest]):
         rows._format = find(GENOME, format or ending(str(output)))
         return export(rows, str(output), format, markend=markend, notice=notice, into=into)
 
+    def export_each(self, outputs: Sequence[str], *, format: str, markend: bool, into: Callable[[str], AbstractContextManager[BinaryIO]]) -> None:
+        """Write the rows of each pair of genomes to a file of its own; outputs: their names. All else is as `export` has it."""
+        chosen = find(GENOME, format)
+        if chosen.write or chosen.bgzf:
+            for job, output in enumerate(outputs):
+                self.export(output, format=format, markend=markend, job=job, into=into)
+            return
+        rows = copy.copy(self)
+        rows.apart, rows._format = True, chosen
+        request: Request[GenomeResults] = Request(rows, chosen, lambda text: None, markend=markend)
+        write_apart(request, outputs, "job", lambda job: replace(request, rows=self._of(job), found={}), into)
+
     def pieces(self, letters: bool = False) -> Iterator[Task[Iterable[AlignmentBlock]]]:
         """Give what makes the blocks that formats take, in order; all have letters."""
-        first = 0
+        first, before = 0, (-1, 0)
         tables = chain.from_iterable(read() for read in self._readers(self.schema.names))
         for batch in (batch for table in text.in_batches(tables, TOGETHER) for batch in table.combine_chunks().to_batches()):
             for group, rows in self._by_sides(batch):
                 sides = self._side(group.target), self._side(group.query)
                 for block in blocks(rows, *sides, first, self.masks(group.first), hsps=not self.parameters.gapped, format=self._format):
+                    if self.apart:
+                        block, before = counted_apart(block, before)
                     yield Task(partial(list, [block]), block.room)
                 first += rows.num_rows
 

@@ -162,6 +162,6 @@ def export_pairs(results: GenomeResults, folder: Path, args: argparse.Namespace)
         results.export(path, format=args.format, markend=args.markend)
         return str(path)
     with Together(folder) as files:
-        for job, name in enumerate(results.names):
-            results.export(folder / f"{safe(name)}.{suffix}", format=args.format, markend=args.markend, job=job, into=files.destination)
+        outputs = [str(folder / f"{safe(name)}.{suffix}") for name in results.names]
+        results.export_each(outputs, format=args.format, markend=args.markend, into=files.destination)
     return f"{folder}/*.{suffix}"

@@ -1,7 +1,7 @@
 """Rows of alignments on their way into a file, with what the formats ask of them."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -61,12 +61,13 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class AlignmentBlock(Columns):
-    """Some rows, the two sides they are of, and how many rows of the file come before. masks: of the target (--masking); hsps: whether they are HSPs, of a run
-    without gaps. room: how many blocks of ordinary size take as much memory as its text."""
+    """Some rows, the two sides they are of, and how many rows of the file come before: what is added to a row's place here for its place there, int64[n] where
+    rows are of several files. masks: of the target (--masking); hsps: whether they are HSPs, of a run without gaps. room: how many blocks of ordinary size take
+    as much memory as its text."""
 
     target: Genome
     query: Genome
-    first: int
+    first: int | Numbers
     masks: Masks | None = None
     hsps: bool = False
     room: int = 1
@@ -179,6 +180,14 @@ def blocks(
         if start < stop:
             room = max(1, int(sizes[start:stop].sum()) // COLUMNS)
             yield AlignmentBlock(rows.slice(start, stop - start), target, query, first + int(start), masks, hsps, room)
+
+
+def counted_apart(block: AlignmentBlock, before: tuple[int, int]) -> tuple[AlignmentBlock, tuple[int, int]]:
+    """Count the rows of a block from the first of their pair of genomes on. before: that of the row before the block, and its rows so far; so behind it."""
+    jobs = block.numbers("job")
+    starts = np.searchsorted(jobs, jobs)
+    first = np.where(jobs == before[0], before[1], 0) - starts
+    return replace(block, first=first), (int(jobs[-1]), int(first[-1]) + len(jobs))
 
 
 _WHOLE = {f"{word}{i}": side for i, side in ((1, "target"), (2, "query")) for word in ("nucs", "quals")}

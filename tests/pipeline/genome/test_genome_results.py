@@ -1,12 +1,14 @@
 """Gathering a genome run's rows: how those of many parts come together is not seen in what is written."""
 
 import gzip
+import random
 from pathlib import Path
 from typing import Any
 
 import pyarrow.compute as pc
 import pytest
 
+from tidalign.pipeline.formats.export import destination
 from tidalign.pipeline.genome import manifest as genome_manifest
 from tidalign.pipeline.genome import plan
 from tidalign.pipeline.genome import results as of_genomes
@@ -70,3 +72,43 @@ def test_the_rows_of_a_pair_are_read_of_its_parts_alone(triangle: bool, strand: 
     for job in range(len(results.names)):
         assert results.to_table(job=job) == whole.filter(pc.field("job") == job)
     assert len(whole) >= 4 and len(read) == len({*read}) == len(list(Path(tmp_path, "run", "parts").iterdir())) == len(results.names) * (1 + (strand == "both"))
+
+
+FORMATS = [
+    "maf",
+    "maf+",
+    "axt",
+    "chain",
+    "general:number,znumber,name1,name2",
+    "sam-",
+    "softsam",
+    "paf",
+    "differences",
+    "blastn-",
+    "lav",
+    "rdotplot",
+    "maf.gz",
+]
+"""Those that count rows, have heads, or lines before the first row, and those that are not written line by line."""
+
+
+@pytest.mark.parametrize("together", [1, 1 << 20])
+def test_files_of_pairs_are_those_of_each(together: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is made together, where batches end, and of pairs without a row, too."""
+    unrelated = "".join(random.Random(5).choices("ACGT", k=3000))
+    for side, name in (("t", "yeast_scer"), ("q", "yeast_spar")):
+        pieces = [letters(name)[at : at + 6000] for at in (0, 7000, 14000)]
+        (tmp_path / f"{side}.fa").write_text("".join(f">{side}{at}\n{piece}\n" for at, piece in enumerate([unrelated, *pieces, unrelated])))
+    pair = Pair("p", f"{tmp_path}/t.fa", f"{tmp_path}/q.fa")
+    run_genomes(tmp_path / "run", GenomeSource((pair,), all_vs_all=True), GenomeParameters(hspthresh=1500))
+    monkeypatch.setattr(of_genomes, "TOGETHER", together)
+    results = GenomeResults(tmp_path / "run")
+    counts = [len(results.to_table(job=job)) for job in range(25)]
+    assert 0 in counts and 1 in counts and max(counts) > 2
+    for format in FORMATS:
+        outputs = [str(tmp_path / format.partition(":")[0] / name) for name in results.names]
+        Path(outputs[0]).parent.mkdir()
+        results.export_each(outputs, format=format, markend=True, into=destination)
+        for job, output in enumerate(outputs):
+            results.export(tmp_path / "alone", format=format, markend=True, job=job)
+            assert Path(output).read_bytes() == (tmp_path / "alone").read_bytes(), (format, job)
