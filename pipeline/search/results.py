@@ -78,7 +78,7 @@ class SearchResults(RunResults[SearchManifest]):
     def pieces(self, letters: bool = False) -> Iterator[Task[Iterable[pa.RecordBatch]]]:
         """Give what makes the batches that formats take, in order, with what `with_firsts` adds."""
         for read in self._readers(self.schema.names):
-            yield Task(partial(with_firsts, batches(read)))
+            yield Task(partial(with_firsts, read))
 
     def sampled(self, columns: list[str], most: int) -> Iterator[pa.Table]:
         """Give tables of about `most` hits at most, of chunks of queries that lie evenly among all."""
@@ -93,10 +93,11 @@ class SearchResults(RunResults[SearchManifest]):
             yield partial(_best, self._manifest, self._parts, queries, columns)
 
 
-def with_firsts(of_chunk: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Add to the batches of a chunk of queries the column `first`: whether a row is the first of its query, whose rows may go on from one batch to the next."""
+def with_firsts(read: Reader) -> Iterator[pa.RecordBatch]:
+    """Give the rows of a chunk of queries in record batches with the column `first`: whether a row is the first of its query, whose rows may go on from one
+    batch to the next."""
     before = -1
-    for batch in of_chunk:
+    for batch in batches(read):
         ordinals = batch["ordinal"].to_numpy()
         yield batch.append_column("first", pa.array(np.diff(ordinals, prepend=before) != 0))
         before = ordinals[-1]

@@ -16,6 +16,7 @@ from tidalign.pipeline.search import results as of_searches
 from tidalign.pipeline.search.formats import sam
 from tidalign.pipeline.search.hits import merged, rejected
 from tidalign.pipeline.search.results import with_firsts
+from tidalign.pipeline.store import results as of_runs
 
 QUERIES = ">a one\nGATTACAGATTACA\n>none\nGGGG\n>b\nTGTAATCTTGTAATC\n"
 DATABASE = ">t1\nCCGATTACAGATTACACC\n>t2 x\nTTTTTTTT\n>t3\nGATTACATGATTACA\n"
@@ -115,7 +116,7 @@ def test_hits_without_letters(span: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("batch_rows", [1, 5, 6])
-def test_a_query_that_was_rejected_in_several_slices(batch_rows: int, results: tidalign.SearchResults) -> None:
+def test_a_query_that_was_rejected_in_several_slices(batch_rows: int, results: tidalign.SearchResults, monkeypatch: pytest.MonkeyPatch) -> None:
     """It has one row, behind its hits in the others, and one primary record, wherever batches end."""
     table = results.to_table()
     names = pa.table({"ordinal": [1, 2], "name": ["none", "b"], "length": [4, 15]})
@@ -125,7 +126,8 @@ def test_a_query_that_was_rejected_in_several_slices(batch_rows: int, results: t
     said = [(row["query_name"], row["rank"], row["reason"]) for row in rows.to_pylist()]
     assert said == [("a", 1, None), ("a", 2, None), ("none", None, "first"), ("b", 1, None), ("b", 2, None), ("b", None, "first")]
     request = Request(results, find("search", "sam"), print)
-    text = [line for batch in with_firsts(rows.combine_chunks().to_batches(batch_rows)) for line in sam.lines(batch, request).to_pylist()]
+    monkeypatch.setattr(of_runs, "BATCH_ROWS", batch_rows)
+    text = [line for batch in with_firsts(lambda: [rows]) for line in sam.lines(batch, request).to_pylist()]
     assert [line.split("\t")[:3] for line in text] == [
         ["a", "0", "t1"],
         ["a", "256", "t3"],
