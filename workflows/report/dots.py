@@ -32,7 +32,7 @@ def drawn(results: GenomeResults, rows: RowSample) -> tuple[list[tuple[str, str]
     elif rows.seen < rows.all:
         letters = Counter()
         for batch in results.to_batches(["job", "target_start", "target_end"]):
-            letters += letters_of(batch["job"].to_numpy(), batch["target_end"].to_numpy() - batch["target_start"].to_numpy())
+            letters.update(letters_of(batch["job"].to_numpy(), batch["target_end"].to_numpy() - batch["target_start"].to_numpy()))
     pictures = []
     for job, _ in sorted(letters.most_common(PAIRS)):
         segments = segments_of(results, job)

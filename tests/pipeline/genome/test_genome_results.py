@@ -1,4 +1,4 @@
-"""Gathering a genome run's rows: how those of many parts come together is not seen in what is written."""
+"""Gathers a genome run's rows: how those of many parts come together is not seen in what is written."""
 
 import gzip
 import random
@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow.compute as pc
 import pytest
 
+from tidalign.pipeline.formats import together as of_files
 from tidalign.pipeline.formats.export import destination
 from tidalign.pipeline.genome import manifest as genome_manifest
 from tidalign.pipeline.genome import plan
@@ -54,7 +55,7 @@ def test_text_is_made_of_many_parts_together(twice: bool, masking: int | None, b
 @pytest.mark.parametrize("strand", ["both", "plus"])
 @pytest.mark.parametrize("triangle", [False, True])
 def test_the_rows_of_a_pair_are_read_of_its_parts_alone(triangle: bool, strand: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of all against all the number of parts that are read grows with that of pairs, not with its square."""
+    """Reads each part once for all pairs of all against all: their number grows with that of pairs, not with its square."""
     monkeypatch.setattr(plan, "TILE_SECONDS", 0.0)  # a part for each unit
     monkeypatch.setattr(genome_manifest, "TOGETHER_SECONDS", 0.0)
     (tmp_path / "all.fa").write_text("".join(f">s{at}\n{letters('yeast_scer')[at : at + 2000]}\n" for at in range(0, 5000, 1000)))
@@ -91,10 +92,13 @@ FORMATS = [
 ]
 """Those that count rows, have heads, or lines before the first row, and those that are not written line by line."""
 
+ALONE = ("lav", "rdotplot", "maf.gz")
+"""Those that are written a file at a time."""
+
 
 @pytest.mark.parametrize("together", [1, 1 << 20])
 def test_files_of_pairs_are_those_of_each(together: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is made together, where batches end, and of pairs without a row, too."""
+    """Has the same bytes whatever is made together, wherever batches end, and of pairs without a row, too."""
     unrelated = "".join(random.Random(5).choices("ACGT", k=3000))
     for side, name in (("t", "yeast_scer"), ("q", "yeast_spar")):
         pieces = [letters(name)[at : at + 6000] for at in (0, 7000, 14000)]
@@ -105,10 +109,19 @@ def test_files_of_pairs_are_those_of_each(together: int, tmp_path: Path, monkeyp
     results = GenomeResults(tmp_path / "run")
     counts = [len(results.to_table(job=job)) for job in range(25)]
     assert 0 in counts and 1 in counts and max(counts) > 2
+    made, numbered = list[int](), of_files._numbered
+
+    def noted(*given: Any) -> Any:
+        made.append(len(given))
+        return numbered(*given)
+
+    monkeypatch.setattr(of_files, "_numbered", noted)
     for format in FORMATS:
+        made.clear()
         outputs = [str(tmp_path / format.partition(":")[0] / name) for name in results.names]
         Path(outputs[0]).parent.mkdir()
         results.export_each(outputs, format=format, markend=True, into=destination)
+        assert len(made) in ((0,) if format in ALONE else (1, 2) if together > 1 else (sum(counts),))  # the text of `differences` is long
         for job, output in enumerate(outputs):
             results.export(tmp_path / "alone", format=format, markend=True, job=job)
             assert Path(output).read_bytes() == (tmp_path / "alone").read_bytes(), (format, job)
