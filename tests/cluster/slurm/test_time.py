@@ -46,12 +46,12 @@ def submitted(site: Site, folder: Path, profile: str, *before: str) -> str:
 
 
 def check_resumed(site: Site, folder: Path, number: str, expected: bytes) -> None:
-    """See that a job was started twice and did each thing once."""
+    """See that a job was started again and did each thing once."""
     assert site.wait_for(number)["JobState"] == "COMPLETED", (folder / f"out.sam.{number}.log").read_text()
-    assert site.job(number)["Restarts"] == "1"
     assert (folder / "out.sam").read_bytes() == expected
     done = [event["task"] for event in events(folder, "done")]
-    assert len(done) == len(set(done)) and len(events(folder, "start")) == 2 and not events(folder, "died")
+    restarts = int(site.job(number)["Restarts"])
+    assert len(done) == len(set(done)) and 2 <= len(events(folder, "start")) <= 1 + restarts and not events(folder, "died")
     lines = [line for line in (folder / f"out.sam.{number}.log").read_text().splitlines() if not line.startswith("slurmstepd")]
     place = next(place for place, line in enumerate(lines) if f"Slurm starts job {number} again" in line)
     assert "SIGUSR1" in lines[place] and lines[place + 1].startswith("tidalign --requeue pairs")
@@ -64,6 +64,7 @@ def test_a_job_is_started_again_when_it_is_told_that_its_time_is_over(slurm: Sit
     slurm.ask("scancel", "--batch", "--signal=USR1", number)
     slurm.wait(lambda: slurm.job(number)["Restarts"] == "1" or slurm.job(number)["JobState"] == "COMPLETED", "its second start", 600)
     check_resumed(slurm, tmp_path, number, expected)
+    assert slurm.job(number)["Restarts"] == "1"
 
 
 def test_of_an_array_only_the_job_whose_time_is_over_is_started_again(slurm: Site, tmp_path: Path) -> None:
@@ -84,9 +85,12 @@ def test_of_an_array_only_the_job_whose_time_is_over_is_started_again(slurm: Sit
 
 @pytest.mark.slow
 def test_a_job_is_started_again_when_its_time_is_over(slurm: Site, tmp_path: Path, expected: bytes) -> None:
-    """Of its minute: half a minute before the end Slurm says so."""
-    number = submitted(slurm, tmp_path, SLOW_AT_FIRST.format(time=1, slow=25), "--requeue")
-    slurm.wait(lambda: slurm.job(number)["Restarts"] == "1" or slurm.job(number)["JobState"] == "COMPLETED", "its second start", 600)
+    """Of two minutes: one before the end Slurm says so, or up to half a minute sooner, since it looks that often.
+
+    So a later start has half a minute to itself; where a busy machine needs longer for it, the job is started once more.
+    """
+    number = submitted(slurm, tmp_path, SLOW_AT_FIRST.format(time=2, slow=25), "--requeue")
+    slurm.wait(lambda: slurm.job(number)["Restarts"] != "0" or slurm.job(number)["JobState"] == "COMPLETED", "its second start", 600)
     check_resumed(slurm, tmp_path, number, expected)
 
 
