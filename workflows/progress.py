@@ -194,14 +194,11 @@ def by_status(statuses: Mapping[str, int], none: str = "no pairs") -> str:
     return ", ".join(f"{rows:,} {status}" for status, rows in statuses.items() if rows) or none
 
 
-LONGEST_MESSAGE = 300
-"""Letters of a message; what is longer is read by nobody."""
+LONGEST_MESSAGE = 600
+"""Letters of a message: room for two or three paths, a way out and a list of what is right; what is longer is read by nobody."""
 
-LONGEST_USAGE = 600
-"""Letters of a message of wrong usage, whose list of what is right would be of no use without its middle."""
-
-_WORD = 20
-"""Letters that are left of a word, at least, before others are shortened with it."""
+_WORDS_LETTERS = 20, 200
+"""Letters that are left of a word, at least, before all of a message is shortened; and at most, in a message of any length."""
 
 
 LISTENERS: list[Callable[[str], object]] = []
@@ -226,15 +223,14 @@ def line(text: str) -> None:
         print(f"{text}\n", end="", file=sys.stderr, flush=True)
 
 
-def brief(text: str, longest: int = LONGEST_MESSAGE, whole: int = 0) -> str:
-    """Shorten a message to one line of so many letters: its longest words, paths and names, lose their middles, as little as it takes; then all of it,
-    unless it has at most `whole`."""
-    words = text.split()
-    most = longest + 1
-    while len(" ".join(words)) > longest and most > _WORD:
+def brief(text: str, longest: int = LONGEST_MESSAGE) -> str:
+    """Shorten a message to one line of so many letters: its longest words, paths and names, lose their middles, as little as it takes; then all of it."""
+    least, most = _WORDS_LETTERS
+    words = [_without_middle(word, most) for word in text.split()]
+    while len(" ".join(words)) > longest and most > least:
         most -= 1
         words = [_without_middle(word, most) for word in words]
-    return _without_middle(" ".join(words), max(longest, whole))
+    return _without_middle(" ".join(words), longest)
 
 
 def _without_middle(text: str, most: int) -> str:

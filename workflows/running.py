@@ -147,7 +147,8 @@ class Command:
         said = self._beside_estimate(report) if compiled < COMPILED_SECONDS else f", {compiled:.1f} of them compiling for this machine"
         took = "the run was finished already" if self.finished else f"{seconds:.1f} s{said}{rate(seconds + earlier)} on {device_of(report)}"
         kept = f"; the run directory is kept: {self.run}" if beside and self.run.exists() else ""
-        say(f"{what}: {by_status(statuses, none)}; {took}; {where or ('standard output' if output == STANDARD_OUTPUT else output)}{kept}")
+        written = where or ("standard output" if output == STANDARD_OUTPUT else output if self.args.format else f"run directory {output}")
+        say(f"{what}: {by_status(statuses, none)}; {took}; {written}{kept}")
 
     def _beside_estimate(self, report: dict[str, Any]) -> str:
         """Say what an estimate said of the stages that it was of, and what they took."""

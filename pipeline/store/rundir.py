@@ -124,8 +124,8 @@ def read_plan(directory: str) -> dict[str, Any]:
 def compare(directory: str, parameters: dict[str, Any], source: dict[str, Any], layout: Layout = PAIRS) -> None:
     """Raise ManifestMismatch, naming what differs, unless the run here was begun with these parameters and inputs by this version."""
     plan = read_plan(directory)
-    wanted = json.loads(json.dumps({"kind": layout.kind, "version": __version__, "parameters": parameters, "source": source}))
-    if differences := _differences({name: plan[name] for name in wanted}, wanted):
+    wanted = json.loads(json.dumps({"kind": layout.kind, "version": __version__, **parameters, **source}))
+    if differences := _differences({"kind": plan["kind"], "version": plan["version"], **plan["parameters"], **plan["source"]}, wanted):
         way_out = "use another run directory, or the same inputs and options; --new throws this run away and starts again"
         raise ManifestMismatch(f"{directory}: this run was begun with {'; '.join(differences)}; {way_out}")
 
@@ -140,7 +140,7 @@ def _differences(old: Any, new: Any, name: str = "") -> list[str]:
             return [f"{old['path']}, which has {found}"]
         return [line for key in sorted({*old, *new}) for line in _differences(old.get(key), new.get(key), f"{name} {key}".strip())]
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        return [line for place, (a, b) in enumerate(zip(old, new, strict=True)) for line in _differences(a, b, f"{name}[{place}]")]
+        return [line for place, (a, b) in enumerate(zip(old, new, strict=True)) for line in _differences(a, b, f"{name.removesuffix('s')} {place + 1}")]
     if isinstance(old, list) and isinstance(new, list) and any(isinstance(one, dict) for one in (*old, *new)):
         return [f"{len(old)} {name}, now {len(new)}"]
     return [] if old == new else [f"{name} {old!r}, now {new!r}"]

@@ -13,6 +13,7 @@ from tidalign.cluster import task
 from tidalign.pipeline.in_turn import WRITERS
 from tidalign.pipeline.pairs.results import Results
 from tidalign.workflows import progress
+from tidalign.workflows.progress import LONGEST_MESSAGE
 from tidalign.workflows.run.pairs import run
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -88,7 +89,7 @@ def test_a_log_without_room_does_the_run_no_harm(command: Command, inputs: tuple
 def test_verbose_shows_what_is_done(command: Command, inputs: tuple[Path, Path], tmp_path: Path) -> None:
     done = command("pairs", *inputs, "-o", tmp_path / "run", "-v", "--device", "cpu")
     assert done.returncode == 0 and "tidalign: device {'device': 'cpu', 'why': '--device cpu'}" in done.stderr
-    assert all(len(line) <= 300 for line in done.stderr.splitlines())
+    assert all(len(line) <= LONGEST_MESSAGE for line in done.stderr.splitlines())
     assert "device {" not in command("pairs", *inputs, "-o", tmp_path / "again", "--device", "cpu").stderr
 
 

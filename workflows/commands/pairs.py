@@ -1,6 +1,7 @@
 """Align a file of pairs: the command `tidalign pairs` and the function behind it."""
 
 import argparse
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -18,6 +19,7 @@ from tidalign.pipeline.pairs.manifest import Check, PairManifest
 from tidalign.pipeline.pairs.models import PenaltiesLike
 from tidalign.pipeline.pairs.partition import Names
 from tidalign.pipeline.pairs.results import Results, has_places
+from tidalign.pipeline.pairs.spare import LEAST, advice
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import PAIRS
 from tidalign.workflows import running
@@ -132,6 +134,8 @@ def command(args: argparse.Namespace) -> Exit:
             results = align(source, parameters, this.run, running.resources_of(args), new=args.new, progress=told, check=check, **more)
         statuses, pairs = results.statuses(), len(results)
         incomplete = bool(statuses["capped"] or statuses["rejected"])
+        if pairs >= LEAST and (spare := advice(results)):
+            logging.getLogger("tidalign").warning("%s", spare)
         this.export(results, notice=say, **options)
         this.end(f"{pairs:,} pairs", results, statuses, none="no pairs", partial=incomplete, rate=lambda seconds: f", {pairs / seconds:,.0f} pairs/s")
     return Exit.PARTIAL if incomplete else Exit.COMPLETE

@@ -34,14 +34,14 @@ from tidalign.workflows.options.common import (
 from tidalign.workflows.options.common import chosen as chosen_format
 from tidalign.workflows.options.nearest import nearest
 from tidalign.workflows.options.values import duration, ends_free, integer
-from tidalign.workflows.progress import LONGEST_MESSAGE, LONGEST_USAGE, brief
+from tidalign.workflows.progress import LONGEST_MESSAGE, brief
 from tidalign.workflows.status import Exit
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         see = f"see: {self.prog} --help"
-        said = brief(f"{self.prog}: {message}", LONGEST_MESSAGE - len(see) - 1, LONGEST_USAGE - len(see) - 1)
+        said = brief(f"{self.prog}: {message}", LONGEST_MESSAGE - len(see) - 1)
         self.exit(Exit.USAGE, f"{said}\n{see}\n")
 
 

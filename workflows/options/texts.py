@@ -3,26 +3,27 @@
 from tidalign.workflows.options import presets
 
 PAIRS = """examples:
-  tidalign pairs reads.fastq windows.fasta -o run           the run directory `run`; `tidalign export` and Python read it
-  tidalign pairs reads.fastq windows.fasta -o out.sam       SAM; a killed command goes on from out.sam.run
-  tidalign pairs reads.fastq windows.fasta -o out.bam --sort --lift genome.fa.fai       BAM by coordinate, with out.bam.bai
+  tidalign pairs a.fasta b.fasta -o run                     end to end; the run directory `run`, which `tidalign export` and Python read
+  tidalign pairs reads.fq windows.fa -o out.sam --ends-free 0,0,16,16       windows have 16 letters to spare at either end, which cost nothing
+  tidalign pairs reads.fq windows.fa -o out.bam --ends-free 0,0,16,16 --strand both --lift genome.fa.fai --sort
   tidalign pairs pairs.parquet -o out.parquet --penalties edit
   tidalign pairs both.fastq.gz --interleaved -o out.paf --penalties affine2p:4,6,2,24,1
-  tidalign pairs reads.fq windows.fa -o out.tsv --ends-free 0,0,16,16       up to 16 target letters free at either end
-  tidalign pairs long.fq windows.fa -o out.paf --heuristic adaptive         promising diagonals only, as WFA2-lib's wfadaptive
+  tidalign pairs long_a.fq long_b.fa -o out.paf --heuristic adaptive        promising diagonals only, as WFA2-lib's wfadaptive
   tidalign pairs reads.fq windows.fa -o out.sam --scoring match:2,mismatch:-4,gap:4,2 --span local
   tidalign pairs a.faa b.faa -o out.tsv --matrix blosum62 --gap 11,1 --report score
-  tidalign pairs reads.fq windows.fa -o run --scheduler tls://10.0.0.1:8786
+  tidalign pairs a.fasta b.fasta -o run --scheduler tls://10.0.0.1:8786
+
+A killed command goes on where it was when it is given again, from `run`, or from `out.sam.run`.
 """
 
 ESTIMATE = """examples:
   tidalign check --calibrate                                               once for a machine: estimates then use its own figures
-  tidalign estimate pairs reads.fastq windows.fasta -o out.sam
+  tidalign estimate pairs reads.fastq windows.fasta -o out.sam --ends-free 0,0,16,16
   tidalign estimate --json genome target.fa query.fa -o out.maf
 """
 
 PARTITION = """example:
-  tidalign partition reads.fastq windows.fasta -o run && tidalign pairs reads.fastq windows.fasta -o run
+  tidalign partition a.fasta b.fasta -o run && tidalign pairs a.fasta b.fasta -o run
 """
 
 _PRESETS = f"""
@@ -108,7 +109,7 @@ EXITS = """exit status: 0 everything is aligned, 3 something was cut or given up
 
 SHORT = """tidalign aligns DNA by the batch, exactly, on cores, GPUs and clusters.
 
-  tidalign pairs reads.fq windows.fa -o out.sam      every read with its window; also .bam, .paf, .tsv, .parquet
+  tidalign pairs a.fa b.fa -o out.sam                each sequence of a.fa with its one of b.fa; also .bam, .paf, .tsv, .parquet
   tidalign genome target.fa query.fa -o out.maf      two genomes, as LASTZ does; `genomes` for many
   tidalign search queries.fa database.fa -o out.m8   the best hits of every query
   tidalign estimate genome t.fa q.fa -o out.maf      what a command would take

@@ -110,11 +110,11 @@ def test_what_is_read_again_is_not_compressed_and_results_are_but_for_sequences(
 @pytest.mark.parametrize(
     ("parameters", "source", "said"),
     [
-        ({**PARAMETERS, "penalties": "edit"}, SOURCE, r"parameters penalties 'affine:4,6,2', now 'edit'"),
+        ({**PARAMETERS, "penalties": "edit"}, SOURCE, r"begun with penalties 'affine:4,6,2', now 'edit'"),
         (PARAMETERS, {**SOURCE, "files": [{"path": "q.fq", "size": 10, "mtime_ns": 6}]}, r"begun with q\.fq, which has changed since; .* --new"),
-        (PARAMETERS, {**SOURCE, "files": [{"path": "p.fq", "size": 11, "mtime_ns": 6}]}, r"begun with source files\[0\] 'q\.fq', now 'p\.fq';"),
-        (PARAMETERS, {**SOURCE, "files": []}, r"begun with 1 source files, now 0;"),
-        ({**PARAMETERS, "new": 1}, SOURCE, r"parameters new None, now 1"),
+        (PARAMETERS, {**SOURCE, "files": [{"path": "p.fq", "size": 11, "mtime_ns": 6}]}, r"begun with file 1 'q\.fq', now 'p\.fq';"),
+        (PARAMETERS, {**SOURCE, "files": []}, r"begun with 1 files, now 0;"),
+        ({**PARAMETERS, "new": 1}, SOURCE, r"begun with new None, now 1"),
     ],
 )
 def test_other_parameters_or_inputs_are_refused(run: str, parameters: dict[str, Any], source: dict[str, Any], said: str) -> None:

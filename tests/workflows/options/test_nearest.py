@@ -8,6 +8,7 @@ import pytest
 import tidalign
 from tidalign.workflows.cli import main
 from tidalign.workflows.options.nearest import named, nearest
+from tidalign.workflows.progress import LONGEST_MESSAGE
 
 
 @pytest.mark.parametrize(
@@ -28,7 +29,7 @@ def test_a_misspelt_option_is_told_its_nearest(words: str, meant: str, capsys: p
     assert ended.value.code == 2
     said = capsys.readouterr().err
     assert (f"; did you mean {meant}?" in said) if meant else "did you mean" not in said
-    assert all(len(line) <= 300 for line in said.splitlines())
+    assert all(len(line) <= LONGEST_MESSAGE for line in said.splitlines())
 
 
 def test_nearest() -> None:

@@ -11,6 +11,7 @@ from tidalign.pipeline.pairs.aligner import MAX_FREE
 from tidalign.workflows.cli import main
 from tidalign.workflows.options import arguments
 from tidalign.workflows.options.values import LARGEST_NUMBER
+from tidalign.workflows.progress import LONGEST_MESSAGE
 
 BEYOND = ("99999999999999999999", "-99999999999999999999", "nan", "inf", "1e400", "9" * 5000)
 
@@ -106,7 +107,7 @@ def test_numbers_beyond_sense(command: str, option: str, capsys: pytest.CaptureF
             main([command, *arguments, option.format(number)])
         line, hint = capsys.readouterr().err.splitlines()
         assert ended.value.code == 2 and hint.startswith("see: "), line
-        assert line.startswith(f"tidalign {command}: ") and len(line) < 300, line
+        assert line.startswith(f"tidalign {command}: ") and len(line) < LONGEST_MESSAGE, line
         assert any(word in line for word in ("expected", "must", "at most", "takes")), line
 
 
@@ -116,7 +117,7 @@ def test_penalties_too_far_apart(command: str, penalties: str, capsys: pytest.Ca
     with pytest.raises(SystemExit) as ended:
         main([command, "a.fq", "b.fa", "-o", "out", f"--penalties={penalties}"])
     line = capsys.readouterr().err.splitlines()[0]
-    assert ended.value.code == 2 and "at most 1,023 times the greatest common divisor" in line and len(line) < 300
+    assert ended.value.code == 2 and "at most 1,023 times the greatest common divisor" in line and len(line) < LONGEST_MESSAGE
 
 
 LEGAL = ("--step=2147483647", "--xdrop=1000000000", "--ydrop=1000000000", "--hspthresh=2147483647", "--hspthresh=-2147483647", "--gap=1000000000,1", "Y=1G")
@@ -138,7 +139,7 @@ def test_costs_fit_together(option: str, capsys: pytest.CaptureFixture[str]) -> 
     with pytest.raises(SystemExit) as ended:
         main(["genome", "t.fa", "q.fa", option, "-o", "out.maf"])
     line = capsys.readouterr().err.splitlines()[0]
-    assert ended.value.code == 2 and "32 bits" in line and len(line) < 300
+    assert ended.value.code == 2 and "32 bits" in line and len(line) < LONGEST_MESSAGE
 
 
 @pytest.mark.parametrize("line", ["gap_open_penalty = 99999999999999999999", "y_drop = 2147483647", "x_drop = " + "9" * 5000, "gap_open_penalty = 2147483647"])
@@ -150,5 +151,5 @@ def test_numbers_of_a_score_file(line: str, tmp_path: Path, monkeypatch: pytest.
         Path(f"{name}.fa").write_text(f">{name}\n{'GATTACACCTGAGTCATTGCCA' * 4}\n")
     assert main(["genome", "t.fa", "q.fa", "--scores=scores", "-o", "out.maf", "--device", "cpu"]) == 65
     (said,) = capsys.readouterr().err.splitlines()
-    assert "scores" in said and "expected" in said and len(said) < 300
+    assert "scores" in said and "expected" in said and len(said) < LONGEST_MESSAGE
     assert issubclass(InputError, ValueError)

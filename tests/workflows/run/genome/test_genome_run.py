@@ -334,7 +334,7 @@ def test_a_guard_cuts_and_says_so(tmp_path: Path, flies: Any, answers: Any, mode
 def test_other_options_are_another_run(tmp_path: Path, flies: Any) -> None:
     source = GenomeSource((Pair("pair", *flies),))
     run_genomes(tmp_path / "run", source, GenomeParameters(step=20))
-    with pytest.raises(ManifestMismatch, match="parameters step 20, now 1"):
+    with pytest.raises(ManifestMismatch, match="begun with step 20, now 1"):
         run_genomes(tmp_path / "run", source, GenomeParameters())
     with pytest.raises(ManifestMismatch, match="all_vs_all"):
         run_genomes(tmp_path / "run", GenomeSource(source.pairs, all_vs_all=True), GenomeParameters(step=20))

@@ -72,7 +72,7 @@ def test_formats_resuming_and_status(tmp_path: Path, made: Any, capsys: pytest.C
     capsys.readouterr()
     for other in (["--heuristic", "adaptive"], []):
         assert main([*command, *other]) == 78
-        assert "was begun with parameters heuristic 'xdrop:12,1'" in capsys.readouterr().err
+        assert "was begun with heuristic 'xdrop:12,1'" in capsys.readouterr().err
 
 
 def test_with_scores_there_is_none(tmp_path: Path, made: Any, capsys: pytest.CaptureFixture[str]) -> None:

@@ -237,7 +237,7 @@ def test_overlapping_parts_of_a_late_writer_do_no_harm(tmp_path: Path, inputs: l
 
 def test_other_parameters_other_inputs_and_a_second_run_are_refused(tmp_path: Path, inputs: list[str]) -> None:
     drive(str(tmp_path / "run"), *inputs)
-    with pytest.raises(ManifestMismatch, match=r"parameters penalties 'affine:4,6,2', now 'edit'"):
+    with pytest.raises(ManifestMismatch, match=r"begun with penalties 'affine:4,6,2', now 'edit'"):
         run_pairs(tmp_path / "run", inspect(*inputs), PairParameters(penalties="edit"))
     copies = [str(shutil.copy(path, tmp_path)) for path in inputs]
     drive(str(tmp_path / "other"), *copies)

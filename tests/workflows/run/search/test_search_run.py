@@ -236,7 +236,7 @@ def test_damage_that_a_task_meets(tmp_path: Path, name: str, inputs: list[str], 
 
 def test_other_parameters_and_inputs_are_refused(tmp_path: Path, inputs: list[str]) -> None:
     drive(str(tmp_path), *inputs)
-    with pytest.raises(ManifestMismatch, match=r"parameters top 3, now 4"):
+    with pytest.raises(ManifestMismatch, match=r"begun with top 3, now 4"):
         drive(str(tmp_path), *inputs, top=4)
     with pytest.raises(ManifestMismatch, match=r"source queries"):
         drive(str(tmp_path), inputs[1], inputs[1])
