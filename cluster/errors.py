@@ -33,7 +33,7 @@ class Stopped(Exception):
     def __init__(self, number: int) -> None:
         self.number = number
         self.why = SAID.get(signal.Signals(number), f"stopped by {signal.Signals(number).name}")
-        super().__init__(f"{self.why}; run the same command again to go on from here")
+        super().__init__(f"{self.why}; run the same command again")
 
     def __reduce__(self) -> tuple[object, ...]:
         return (Stopped, (self.number,))

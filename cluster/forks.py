@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import resource
+import shutil
 import signal
 import sys
 import tempfile
@@ -43,13 +44,23 @@ _MAX_FOLDER_PATH = 107 - len("/pymp-12345678/listener-12345678")
 """Letters of the path of a temporary folder in which multiprocessing can make its socket."""
 
 
+_folders: list[str] = []
+"""Of the socket, once it is made."""
+
+
+def clear() -> None:
+    """Remove the folder of the socket: for a process that ends without Python's own end, which does that."""
+    for folder in _folders:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def _make_folder() -> None:
     """Have multiprocessing make the folder of its socket: in /tmp where the path of the temporary folder is too long for one, as Python 3.14 does."""
     chosen, given = tempfile.tempdir, tempfile.gettempdir()
     try:
         if len(os.fsencode(given)) > _MAX_FOLDER_PATH:
             tempfile.tempdir = "/tmp"
-        util.get_temp_dir()
+        _folders.append(util.get_temp_dir())
     except OSError as error:
         raise NoWorkers(f"{tempfile.tempdir}: no socket of worker processes can be made there: {error.strerror}; set TMPDIR to another folder") from error
     finally:
@@ -60,13 +71,19 @@ _GPU_MODULES = ("dask_cuda", "cuda.core", "cupy")
 """Modules that workers with GPUs are forked with. Loading them does not begin CUDA, which would make it useless to those that are forked afterwards."""
 
 
+_TRACKED = "ignore:resource_tracker:UserWarning"
+"""What the tracker need not tell the terminal: that it cleans up after a process that was stopped while it began."""
+
+
 def track() -> None:
     """Start multiprocessing's tracker of what processes share, before anything that has signals blocked: that takes SIGINT and SIGTERM off its mask. Python's
     tracker heeds neither; others that go to all processes of a job or a terminal would end it."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, OF_JOBS | {signal.SIGHUP})
+    sys.warnoptions.append(_TRACKED)
     try:
         resource_tracker.ensure_running()
     finally:
+        sys.warnoptions.remove(_TRACKED)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 

@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 
 
 def end(number: int, frame: "FrameType | None" = None) -> "NoReturn":
-    """End at once: nothing has begun, and an exception would come up inside a library that may swallow it, or be half loaded after it."""
+    """End at once: nothing has begun but what workers are forked from, and an exception would come up inside a library that may swallow it, or be half loaded
+    after it."""
     os.write(2, f"tidalign: {Stopped(number)}\n".encode())
+    if clear := getattr(sys.modules.get("tidalign.cluster.forks"), "clear", None):
+        clear()
     os._exit(Stopped(number).status)
 
 

@@ -28,7 +28,7 @@ from tidalign.workflows import libraries, limits, logs
 from tidalign.workflows.options import texts
 from tidalign.workflows.options.arguments import parse, parser
 from tidalign.workflows.options.common import check_place, is_stream
-from tidalign.workflows.options.place import GENOMES, command_at, said_behind
+from tidalign.workflows.options.place import GENOMES, RUNS, command_at, said_behind
 from tidalign.workflows.progress import say
 from tidalign.workflows.run.shard import ShardDone
 from tidalign.workflows.status import Exit
@@ -121,12 +121,11 @@ def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int,
 
 def _estimated(given: list[str]) -> tuple[list[str], int | None]:
     """Say `estimate` before a command as --dry-run behind it, which is the same; gives the arguments, and where the command stands among them."""
-    place = command_at(given) if given[0].startswith("-") else 0
+    place = command_at(given)
     if place is not None and given[place] == "estimate" and not {"-h", "--help"} & {*given[place + 1 : place + 2]}:
         given[place] = "--dry-run"
-        given = said_behind(given)
-        place = command_at(given)
-    return given, place
+    given = said_behind(given)
+    return given, command_at(given)
 
 
 def _parsed(asked: list[str], place: int | None, *, before: bool) -> argparse.Namespace:
@@ -193,7 +192,13 @@ def _told(stopped: Stopped, args: argparse.Namespace, asked: Sequence[str]) -> i
     if args.module != "export" and is_stream(vars(args).get("output") or ""):  # its run was in a temporary folder
         say(f"{stopped.why}; nothing is kept of what goes to standard output: with -o FILE a run goes on where it was stopped")
         return stopped.status
-    return tell(stopped, asked, requeue=args.requeue) if stopped.status == Exit.TERMINATED else fail(stopped, debug=False)
+    if args.module not in (*RUNS, "partition"):
+        say(f"{stopped.why}; nothing is kept: the same command begins anew")
+        return stopped.status
+    if stopped.status == Exit.TERMINATED:
+        return tell(stopped, asked, requeue=args.requeue)
+    say(f"{stopped.why}; what is done is kept: the same command goes on from here")
+    return stopped.status
 
 
 def _begin(args: argparse.Namespace) -> None:

@@ -16,7 +16,7 @@ _SPARE = r"^([3-9]|\d{2,})D|\D([3-9]|\d{2,})D$"
 
 
 def advice(results: Results) -> str | None:
-    """Say of a run with rows that targets seem to have letters to spare, and which option leaves them out; None unless most of the first rows begin or end so."""
+    """Say of a run with rows that targets seem to have letters to spare, and how to leave them out; None unless most of the first rows begin or end so."""
     parameters = results.parameters
     if not isinstance(parameters, PairParameters) or parameters.ends_free or not results.cigars:
         return None

@@ -94,7 +94,7 @@ def _force(path: str) -> None:
 def writing_error(path: str, error: OSError) -> Exception:
     """Make the error that tells the user what a failed write means."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return DiskFull(f"{path}: no space left; free some, then run the same command again: a run goes on from what is finished")
+        return DiskFull(f"{path}: no space left; free some, then run the same command again")
     return CannotWrite(f"{path}: cannot be written: {error.strerror or error}")
 
 

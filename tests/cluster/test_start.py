@@ -266,6 +266,17 @@ def test_signals_to_all_processes_leave_the_tracker_alone() -> None:
     assert all(blocked >> (number - 1) & 1 for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP))
 
 
+def test_a_process_that_ends_at_once_leaves_nothing_behind_and_says_nothing_of_it(tmp_path: Path) -> None:
+    """Neither the folder of what workers are forked from, nor a word of the semaphore that it could not give back."""
+    code = (
+        "import os; from multiprocessing import get_context; from tidalign.cluster import forks; from tidalign.workflows.__main__ import end; "
+        "forks.serve([]); lock = get_context(forks.METHOD).Lock(); print(os.listdir(os.environ['TMPDIR']), flush=True); end(2)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | {"TMPDIR": str(tmp_path)}, timeout=300)
+    assert (done.returncode, done.stderr) == (130, "tidalign: stopped by SIGINT; run the same command again\n")
+    assert "pymp-" in done.stdout and list(tmp_path.iterdir()) == []
+
+
 def test_dask_closes_nothing_at_exit(monkeypatch: pytest.MonkeyPatch) -> None:
     """A cluster that a signal cut short cannot be closed: it would be said after the command's last line."""
 

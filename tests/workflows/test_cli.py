@@ -198,7 +198,7 @@ def test_a_signal_while_it_is_loaded(number: signal.Signals, module: str, tmp_pa
     code = SIGNALLED.format(module=module, number=number)
     answer = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True)
     assert (answer.returncode, answer.stdout) == (128 + number, "")
-    assert answer.stderr == f"tidalign: stopped by {number.name}; run the same command again to go on from here\n"
+    assert answer.stderr == f"tidalign: stopped by {number.name}; run the same command again\n"
 
 
 # ---- runs

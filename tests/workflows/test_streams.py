@@ -289,7 +289,7 @@ __main__.main()
             "stopped by SIGTERM; nothing is kept of what goes to standard output: with -o FILE a run goes on where it was stopped\n",
         ),
         (signal.SIGINT, "", "-", 130, "stopped by SIGINT; nothing is kept"),
-        (signal.SIGINT, "", "run", 130, "stopped by SIGINT; run the same command again to go on from here\n"),
+        (signal.SIGINT, "", "run", 130, "stopped by SIGINT; what is done is kept: the same command goes on from here\n"),
         (signal.SIGHUP, "", "run", 143, "stopped by SIGHUP; what is done is kept, and this goes on from here:\ntidalign pairs"),
         (signal.SIGHUP, "nohup", "run", 0, ""),
     ],

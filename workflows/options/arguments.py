@@ -202,19 +202,17 @@ def parse(arguments: Sequence[str], top: argparse.ArgumentParser) -> argparse.Na
     if unknown:
         name = place.belongs_before(unknown)
         stands = f"{name} stands before the command: tidalign {name} .. {args.module} .."
-        args.error(stands if name else f"unrecognized arguments: {' '.join(unknown)}{_meant(unknown, args.known(), args.module)}")
+        args.error(stands if name else f"unrecognized arguments: {' '.join(unknown)}{_meant(unknown, args.known())}")
     check(args)
     if arguments[0].startswith("-"):
         place.check(args, os.environ, args.error)
     return args
 
 
-def _meant(unknown: Sequence[str], known: Iterable[str], command: str) -> str:
-    """Name the option that the first unknown one is nearest to, or where it stands."""
+def _meant(unknown: Sequence[str], known: Iterable[str]) -> str:
+    """Name the option that the first unknown one is nearest to."""
     name = next((word.partition("=")[0] for word in unknown if word.startswith("--")), "")
     close = nearest(name.removeprefix("--"), (option.removeprefix("--") for option in known))  # all begin alike
-    if name and name == f"--{close}":
-        return f"; {name} stands behind the command: tidalign {command} {name} .."
     return f"; did you mean --{close}?" if name and close else ""
 
 

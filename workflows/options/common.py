@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from itertools import combinations
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +162,8 @@ def check_common(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
         error("--cpu-workers counts processes beside GPUs: with --device cpu give --workers")
     if given.get("workers") is not None and given["scheduler"]:
         error("--workers counts processes on this machine, --scheduler uses another's: give one of them")
+    if (given.get("workers") or 0) > (args.threads or inf):
+        error(f"--workers {args.workers}: expected no more than the cores of --threads {args.threads}; leave one of them out")
     if given.get("insecure") and not given["scheduler"]:
         error("--insecure goes with --scheduler")
     if given.get("quiet") and given.get("verbose"):

@@ -58,38 +58,55 @@ def add(top: argparse.ArgumentParser) -> None:
         group.add_argument(f"--{name}", metavar=metavar, type=typed(read), help=f"with --cluster slurm: {help}")
     for name, help in _FLAGS.items():
         group.add_argument(f"--{name}", action="store_true", help=help)
-    group.add_argument("--stop-after", metavar="T", type=typed(duration), help="stop in good order after 90s, 50m, 2h or 1d (status 143), to be gone on with")
+    group.add_argument(
+        "--stop-after", metavar="T", type=typed(duration), help="stop in good order after 90s (or 90), 50m, 2h or 1d (status 143), to be gone on with"
+    )
 
 
-SAID = ("quiet", "debug")
-"""Options of every command, which `tidalign estimate` has before the name of another."""
+_SAID_FLAGS, _SAID_VALUES = ("--quiet", "--debug", "--verbose", "-v"), ("--log", "--threads")
+"""Options of every command, which may stand before its name, too."""
 
 
-def command_at(arguments: Sequence[str], more: Sequence[str] = ()) -> int | None:
-    """Find the place of the command's name; None where there is none, or what stands before it is not known, and none of `more`."""
+def command_at(arguments: Sequence[str]) -> int | None:
+    """Find the place of the command's name; None where there is none, or what stands before it is not known."""
     place = 0
     while place < len(arguments):
-        name, equals, _ = arguments[place].partition("=")
-        if not name.startswith("-"):
+        if not arguments[place].startswith("-"):
             return place
-        if name[2:] not in (*_VALUES, *_FLAGS, *more):
+        if not (words := _words(arguments[place])):
             return None
-        place += 2 if name[2:] in _VALUES and not equals else 1
+        place += words
     return None
 
 
 def said_behind(arguments: list[str]) -> list[str]:
     """Move options of every command that stand before its name behind it."""
-    place = command_at(arguments, SAID)
-    if place is None:
-        return arguments
-    said = [word for word in arguments[:place] if word.removeprefix("--") in SAID and word not in SAID]
-    return [*(word for word in arguments[:place] if word not in said), arguments[place], *said, *arguments[place + 1 :]]
+    behind = command_at(arguments)
+    before: list[str] = []
+    said: list[str] = []
+    place = 0
+    while place < (behind or 0):
+        words = arguments[place : place + _words(arguments[place])]
+        (said if _name(words[0]) in (*_SAID_FLAGS, *_SAID_VALUES) else before).extend(words)
+        place += len(words)
+    return [*before, *arguments[place : place + 1], *said, *arguments[place + 1 :]]
+
+
+def _name(word: str) -> str:
+    return word.partition("=")[0]
+
+
+def _words(option: str) -> int:
+    """Count the words of an option before the command, itself and its value; 0 where it is none."""
+    name = _name(option)
+    if name in _SAID_VALUES or name[2:] in _VALUES:
+        return 1 if "=" in option else 2
+    return int(name in _SAID_FLAGS or name[2:] in _FLAGS)
 
 
 def belongs_before(unknown: Sequence[str]) -> str | None:
     """Find an option that stands after the command and belongs before it."""
-    return next((name for name in (word.partition("=")[0] for word in unknown) if name[2:] in (*_VALUES, *_FLAGS)), None)
+    return next((name for name in map(_name, unknown) if name[2:] in (*_VALUES, *_FLAGS)), None)
 
 
 def check(args: argparse.Namespace, environment: Mapping[str, str], error: Callable[[str], Any]) -> None:

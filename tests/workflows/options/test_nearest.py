@@ -64,9 +64,3 @@ def test_a_flag_is_true_or_false() -> None:
     assert [begun(new=True, name="no"), begun(new=False), begun(new=np.True_)] == ["True no", "False ", "True "]  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="new: expected True or False, not 'no'"):
         begun(new="no")  # type: ignore[arg-type]
-
-
-def test_options_of_all_commands_stand_behind_them(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["--quiet", "pairs", "a.fq", "b.fa", "-o", "run"])
-    assert "unrecognized arguments: --quiet; --quiet stands behind the command: tidalign pairs --quiet .." in capsys.readouterr().err
