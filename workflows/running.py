@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from tidalign.cluster.errors import NoGuard
 from tidalign.kernels.runtime.numba_cache import COMPILING, LISTENERS
-from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, ManifestMismatch, MissingInput
+from tidalign.pipeline.errors import CannotWrite, Damaged, DiskFull, InputError, ManifestMismatch, MissingInput
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.files import passing
@@ -99,12 +99,15 @@ def progress(args: argparse.Namespace) -> Iterator[OnProgress | None]:
 
 @dataclass(frozen=True)
 class Command:
-    """A command's run: `run` is its directory; with a format, `output` is a file, or a stream, that is written from it. held: its lock, from then on."""
+    """A command's run: `run` is its directory; with a format, `output` is a file, or a stream, that is written from it. held: its lock, from then on.
+
+    before: the report of a run that was finished already, else None.
+    """
 
     args: argparse.Namespace
     run: Path
     began: float
-    finished: bool
+    before: dict[str, Any] | None
     compiled: float
     held: ExitStack
 
@@ -145,7 +148,7 @@ class Command:
         seconds, earlier = time.monotonic() - self.began, max(0.0, report["total_seconds"] - report["seconds"])
         compiled = COMPILING.seconds - self.compiled
         said = self._beside_estimate(report) if compiled < COMPILED_SECONDS else f", {compiled:.1f} of them compiling for this machine"
-        took = "the run was finished already" if self.finished else f"{seconds:.1f} s{said}{rate(seconds + earlier)} on {device_of(report)}"
+        took = "the run was finished already" if report == self.before else f"{seconds:.1f} s{said}{rate(seconds + earlier)} on {device_of(report)}"
         kept = f"; the run directory is kept: {self.run}" if beside and self.run.exists() else ""
         written = where or ("standard output" if output == STANDARD_OUTPUT else output if self.args.format else f"run directory {output}")
         say(f"{what}: {by_status(statuses, none)}; {took}; {written}{kept}")
@@ -172,7 +175,14 @@ def command(args: argparse.Namespace, run: Path | None = None) -> Iterator[Comma
     with tempfile.TemporaryDirectory(prefix="tidalign-") if run is None and is_stream(args.output) else _nowhere() as folder:
         place = run or (Path(folder, "run") if folder else _beside(args))
         with passing(folder) if folder else nullcontext(), ExitStack() as held:
-            yield Command(args, place, time.monotonic(), rundir.finished(str(place)) is not None and not args.new, COMPILING.seconds, held)
+            yield Command(args, place, time.monotonic(), None if args.new else _before(place), COMPILING.seconds, held)
+
+
+def _before(run: Path) -> dict[str, Any] | None:
+    """Read the report of a run that is finished already; None where there is none, or none that can be read."""
+    with suppress(Damaged, FileNotFoundError):
+        return rundir.read_report(str(run)) if rundir.finished(str(run)) else None
+    return None
 
 
 def files_of(args: argparse.Namespace) -> list[str]:

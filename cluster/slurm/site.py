@@ -143,7 +143,7 @@ def suggest() -> str:
     lines = [
         "# What jobs of `tidalign --cluster slurm` ask for; options before the command override it. Written by `tidalign cluster init`, of what sinfo says:"
     ]
-    lines += [f"#   {row[0]:<12} {row[2]} nodes of {row[3]} processors, {row[4]}, at most {row[5]}" for row in rows]
+    lines += [f"#   {row[0]:<12} {row[2]} nodes of {row[3]} processors, {_gpus(row[4]) or 'no'} GPUs each, at most {row[5]}" for row in rows]
     longest = longest if re.fullmatch(r"[\d:-]+", longest) else "1-00:00:00"
     lines += ["slurm:", f"  partition: '{name.rstrip('*')}'", "  nodes: 1", f"  gpus-per-node: {_gpus(resources)}", f"  cpus-per-node: {cpus.rstrip('+')}"]
     lines += [f"  time: '{longest}'", "  notice: 120           # seconds before the end of the time at which a run stops in good order"]

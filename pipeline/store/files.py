@@ -95,6 +95,8 @@ def writing_error(path: str, error: OSError) -> Exception:
     """Make the error that tells the user what a failed write means."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return DiskFull(f"{path}: no space left; free some, then run the same command again")
+    if isinstance(error, NotADirectoryError | FileExistsError):
+        return CannotWrite(f"{path}: expected a folder, or room for one, found a file there; choose another name")
     return CannotWrite(f"{path}: cannot be written: {error.strerror or error}")
 
 

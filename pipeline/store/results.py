@@ -189,7 +189,8 @@ class RunResults(Generic[M]):
     def _parts(self) -> dict[str, list[PartFile]]:
         """Find the parts of each chunk. Refuses a run that is not finished, or has lost a part since."""
         if not self.complete:
-            raise MissingInput(f"{self.path}: the run is not finished; run the same command again to go on")
+            way_out = "run the same command again to go on; a shard that is done goes to `tidalign merge`, with the others"
+            raise MissingInput(f"{self.path}: the run is not finished; {way_out}")
         parts, broken = scan(f"{self.path}/parts", self._manifest.run)
         for chunk, wanted in self._manifest.chunks.items():
             whole = sum(part.stop - part.start for part in parts.get(chunk, []))

@@ -242,6 +242,10 @@ def test_pairs_to_a_run_directory_then_export(pairs, tmp_path, command) -> None:
     assert pq.read_table(tmp_path / "out.parquet") == results.to_table()
     again = command("pairs", *pairs, "-o", run, "--penalties", "edit")
     assert again.returncode == 0 and "finished already" in again.stderr
+    part = next((run / "parts").iterdir())
+    part.write_bytes(part.read_bytes()[:-9])
+    mended = command("pairs", *pairs, "-o", run, "--penalties", "edit")
+    assert mended.returncode == 0 and "finished already" not in mended.stderr and "50 pairs: 50 exact" in mended.stderr
     other = command("pairs", *pairs, "-o", run)
     assert other.returncode == 78 and "edit" in other.stderr
     assert command("pairs", *pairs, "-o", run, "--new").returncode == 0

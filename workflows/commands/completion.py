@@ -4,8 +4,10 @@ import argparse
 from collections.abc import Iterator, Mapping
 from shlex import quote
 
+from tidalign.pipeline.formats import table
 from tidalign.workflows.answer import answer
 from tidalign.workflows.options.arguments import commands
+from tidalign.workflows.options.arguments import parser as whole
 from tidalign.workflows.status import Exit
 
 _BASH = """\
@@ -16,6 +18,7 @@ _tidalign() {{
     [[ $before == "=" ]] && before=${{COMP_WORDS[COMP_CWORD - 2]}}
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${{COMP_WORDS[i]}} in
+            estimate) ;; # the command behind it is completed
             {names}) command=${{COMP_WORDS[i]}}; break ;;
         esac
     done
@@ -39,18 +42,20 @@ def command(args: argparse.Namespace) -> Exit:
 
 
 def _bash(shell: str = "bash") -> str:
-    made = commands()
+    made, top = commands(), whole()
     values, options = [], []
-    for name, parser in made.items():
+    for name, parser in {"": top, **made}.items():
         for action in _options(parser):
-            if action.choices:
-                words = quote(" ".join(map(str, action.choices)))
+            if choices := _choices(name, action):
+                words = quote(" ".join(choices))
                 case = "|".join(quote(f"{name} {spelled}") for spelled in action.option_strings)
                 values.append(f'        {case}) COMPREPLY=($(compgen -W {words} -- "$word")); return ;;')
+        if not name:
+            continue
         words = quote(" ".join(_long(parser)))
         plain = quote(" ".join(str(choice) for action in parser._actions if not action.option_strings for choice in action.choices or ()))
         options.append(f'        {name}) [[ $word == -* ]] && words={words} || words={plain}; COMPREPLY=($(compgen -W "$words" -- "$word")) ;;')
-    first = quote(" ".join([*made, "--help", "--version"]))
+    first = quote(" ".join([*made, *_long(top)]))
     return _BASH.format(shell=shell, names="|".join(made), values="\n".join(values), options="\n".join(options), first=first)
 
 
@@ -68,7 +73,8 @@ def _fish() -> str:
     for name, parser in made.items():
         for action in _options(parser):
             spelled = [f"-l {each[2:]}" if each.startswith("--") else f"-s {each[1:]}" for each in action.option_strings]
-            takes = f" -x -a {quote(' '.join(map(str, action.choices)))}" if action.choices else " -r" if action.nargs != 0 else ""
+            choices = _choices(name, action)
+            takes = f" -x -a {quote(' '.join(choices))}" if choices else " -r" if action.nargs != 0 else ""
             lines.append(f"complete -c tidalign -n {quote(f'__fish_seen_subcommand_from {name}')} {' '.join(spelled)}{takes}{_said(action.help)}")
     return "\n".join(lines) + "\n"
 
@@ -80,6 +86,16 @@ def _words(made: Mapping[str, argparse.ArgumentParser]) -> Iterator[str]:
 
 def _said(text: str | None) -> str:
     return f" -d {quote(text)}" if text and text != argparse.SUPPRESS else ""
+
+
+_KINDS = {"pairs": table.PAIRS, "genome": table.GENOME, "genomes": table.GENOME, "search": table.SEARCH}
+
+
+def _choices(command: str, action: argparse.Action) -> list[str]:
+    """List the values of an option, where they are few words: those that it names, or the formats of what the command makes."""
+    if "--format" in action.option_strings and command in _KINDS:
+        return table.names(_KINDS[command])
+    return [*map(str, action.choices or ())]
 
 
 def _options(parser: argparse.ArgumentParser) -> list[argparse.Action]:

@@ -17,8 +17,6 @@ from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair, pair_name, safe
 from tidalign.pipeline.genome.manifest import GenomeManifest
 from tidalign.pipeline.genome.results import GenomeResults
-from tidalign.pipeline.store import rundir
-from tidalign.pipeline.store.layout import GENOMES
 from tidalign.workflows import running
 from tidalign.workflows.commands.genome import Value, align, alignments, check_format, is_partial, kept_stages, run_as_asked
 from tidalign.workflows.options import keywords
@@ -122,8 +120,6 @@ def command(args: argparse.Namespace) -> Exit:
         raise CannotWrite(f"{folder}: expected a folder to write to, found a file")
     source = source_of(args)
     with running.command(args, folder / RUN) as this:
-        done = rundir.finished_source(str(this.run), GENOMES) if this.finished else None
-        this = replace(this, finished=done is not None and len(done["genomes"]) == len(source.pairs))
         results = run_as_asked(args, source, parameters(args.options), this.run, lambda manifest: check_names(this.run, args, manifest))
         statuses = results.statuses()
         written = export_pairs(results, folder, args)

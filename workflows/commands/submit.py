@@ -75,7 +75,8 @@ def _estimate(args: argparse.Namespace, profile: site.Profile) -> None:
     on_gpus = [forecast.seconds_on(gpu, gpus, workers) for gpu in forecast.gpu if gpus]
     what = f"{gpus} GPUs of {profile.nodes} nodes" if gpus else f"{workers} processors of {profile.nodes} nodes"
     seconds = on_gpus[0] if on_gpus else None if gpus else forecast.seconds(workers)
-    job = f"{what}, {'no figures for them' if seconds is None else duration(seconds)}; time asked for: {profile.time or 'as Slurm gives'}"
+    limit = profile.time or "none, which is the partition's default"
+    job = f"{what}, {'no figures for them' if seconds is None else duration(seconds)}; time asked for: {limit}"
     print(estimate.shown(args, forecast, job=job), file=sys.stderr)
 
 

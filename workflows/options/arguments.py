@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
@@ -40,6 +41,10 @@ from tidalign.workflows.status import Exit
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
+        if meant := re.match(r"argument COMMAND: invalid choice: '(\S+)' \(choose from (.*)\)", message):
+            commands = re.findall("[a-z-]+", meant[2])
+            close = nearest(meant[1], commands)
+            message = f"{meant[1]} is no command; " + (f"did you mean {close}?" if close else f"commands are {', '.join(commands)}")
         see = f"see: {self.prog} --help"
         said = brief(f"{self.prog}: {message}", LONGEST_MESSAGE - len(see) - 1)
         self.exit(Exit.USAGE, f"{said}\n{see}\n")

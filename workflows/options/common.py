@@ -256,6 +256,8 @@ def chosen(args: argparse.Namespace, kind: str, error: Error) -> str | None:
     if found:
         return named(args, kind, found if isinstance(found, str) else found.name, error)
     if args.output == STANDARD_OUTPUT:
+        if args.dry_run:
+            error("an estimate needs the -o OUT or the --format of the command, as its bytes and its time go by them")
         error("standard output needs a --format, such as --format=sam; or name a file or a run directory with -o, and see `tidalign export`")
     for name, value in options_of(args).items():
         if value != table.OPTIONS[name][0]:

@@ -143,7 +143,8 @@ def _read(fai: str) -> Contigs:
     try:
         lines = Path(fai).read_text().splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise MissingInput(f"{fai}: cannot be read as the .fai of --lift: {error}") from error
+        trouble = getattr(error, "strerror", None) or error
+        raise MissingInput(f"{fai}: cannot be read as the .fai of --lift: {trouble}; `samtools faidx GENOME.fa` makes GENOME.fa.fai") from error
     for number, line in enumerate(lines):
         name, _, rest = line.partition("\t")
         length = rest.partition("\t")[0]

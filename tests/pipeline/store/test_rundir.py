@@ -92,7 +92,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
 
 def test_an_unwritable_place_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(CannotWrite, match=r"file/run: cannot be written: Not a directory"):
+    with pytest.raises(CannotWrite, match=r"file/run: expected a folder, or room for one, found a file there; choose another name"):
         rundir.probe(str(tmp_path / "file" / "run"))
 
 

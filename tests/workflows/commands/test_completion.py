@@ -25,7 +25,10 @@ def completed(*words: str) -> list[str]:
 
 def test_bash_completes_commands_and_options() -> None:
     assert completed("tidalign", "ge") == ["genome", "genomes", "genome-index"]
-    assert set(completed("tidalign", "")) == {*commands(), "--help", "--version"}
+    assert {*commands(), "--help", "--version", "--cluster", "--time", "--dry-run"} <= {*completed("tidalign", "")}
+    assert completed("tidalign", "--cl") == ["--cluster"] and completed("tidalign", "--dry-run", "--fo") == ["--follow"]
+    assert completed("tidalign", "estimate", "geno") == ["genome", "genomes", "genome-index"]
+    assert completed("tidalign", "estimate", "pairs", "--penalti") == ["--penalties"]
     assert completed("tidalign", "pairs", "--pen") == ["--penalties", "--penalty-only"]
     assert completed("tidalign", "genome", "a.fa", "--gappedth") == ["--gappedthresh"]
     assert completed("tidalign", "--cluster", "none", "pairs", "--ends") == ["--ends-free"]
@@ -35,6 +38,8 @@ def test_bash_completes_values() -> None:
     assert completed("tidalign", "pairs", "--device", "") == ["auto", "cpu", "gpu"]
     assert completed("tidalign", "pairs", "--device", "=", "g") == ["gpu"]
     assert completed("tidalign", "pairs", "--device", "=") == ["auto", "cpu", "gpu"]
+    assert completed("tidalign", "--cluster", "") == ["auto", "none", "slurm"]
+    assert {"sam", "bam"} < {*completed("tidalign", "pairs", "--format", "")} and {"maf", "lav+text"} < {*completed("tidalign", "genome", "--format", "")}
     assert completed("tidalign", "completion", "") == ["bash", "fish", "zsh"]
     assert completed("tidalign", "pairs", "reads") == []  # bash's own, files
 
