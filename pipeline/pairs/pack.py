@@ -29,6 +29,8 @@ def count_pairs(files: Sequence[str], records: Sequence[int], *, interleaved: bo
         return records[0] // 2
     if len(set(records)) > 1:
         way_out = "the i-th records are a pair: remove or add what has no mate"
+        if records[0] >= 10 * records[1]:
+            way_out = "each query needs a target of its own: this is no read mapper; docs/pairs.md says how windows are made of a mapper's BAM file"
         raise InputError(files[0], f"as many records as in {files[1]} ({records[1]})", f"{records[0]}", way_out)
     return records[0]
 

@@ -132,6 +132,14 @@ def test_fastq_within_fasta(tmp_path: Path) -> None:
     assert "as many records as in" in str(refused(tmp_path / "two.fa", BAD / "ok.fa"))
 
 
+@pytest.mark.parametrize(("reads", "said"), [(2, "remove or add what has no mate"), (10, "this is no read mapper")])
+def test_reads_and_a_genome(reads: int, said: str, tmp_path: Path) -> None:
+    (tmp_path / "reads.fa").write_text("".join(f">r{number}\nACGT\n" for number in range(reads)))
+    (tmp_path / "genome.fa").write_text(">chr1\nACGTACGTACGT\n")
+    assert said in str(refused(tmp_path / "reads.fa", tmp_path / "genome.fa"))
+    assert "this is no read mapper" not in str(refused(tmp_path / "genome.fa", tmp_path / "reads.fa"))
+
+
 def test_an_empty_line_amid_pairs(tmp_path: Path) -> None:
     (tmp_path / "a.seq").write_text(">ACGT\n<ACGA\n\n>ACGT\n<ACGA\n")
     error = refused(tmp_path / "a.seq")
