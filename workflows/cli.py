@@ -121,9 +121,11 @@ def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int,
 
 def _estimated(given: list[str]) -> tuple[list[str], int | None]:
     """Say `estimate` before a command as --dry-run behind it, which is the same; gives the arguments, and where the command stands among them."""
-    place = command_at(given)
+    place = command_at(given) if given[0].startswith("-") else 0
     if place is not None and given[place] == "estimate" and not {"-h", "--help"} & {*given[place + 1 : place + 2]}:
         given[place] = "--dry-run"
+    if not given[0].startswith("-"):
+        return given, 0
     given = said_behind(given)
     return given, command_at(given)
 

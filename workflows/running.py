@@ -185,6 +185,12 @@ def _before(run: Path) -> dict[str, Any] | None:
     return None
 
 
+def counted(count: int, things: str) -> str:
+    """Write so many things, named in the plural: `2 queries`, `1 query`."""
+    one = f"{things[:-3]}y" if things.endswith("ies") else things.removesuffix("s")
+    return f"{count:,} {things if count != 1 else one}"
+
+
 def files_of(args: argparse.Namespace) -> list[str]:
     """List the files that a command is to write beside its run directory."""
     beside = [vars(args).get(name) for name in ("rdotplot", *(f"outputmasking{way}" for way in table.MASKINGS))]

@@ -38,14 +38,14 @@ def test_a_log_has_the_command_what_was_done_and_the_last_line(command: Command,
     log = tmp_path / "log.txt"
     for name in ("one", "two"):
         done = command("pairs", *inputs, "-o", tmp_path / name, "--log", log, "--device", "cpu")
-        assert done.returncode == 0 and "1 pairs: 1 exact" in done.stderr
+        assert done.returncode == 0 and "1 pair: 1 exact" in done.stderr
         assert "journal" not in done.stderr and done.stderr.count("\n") == 1  # it is not shown
     said = [found[1] for line in log.read_text().splitlines() if (found := LINE.fullmatch(line))]
     assert len(said) == len(log.read_text().splitlines())
     assert [line for line in said if line.startswith("begin in ")] == [
         f"begin in {Path.cwd()}: tidalign pairs {inputs[0]} {inputs[1]} -o {tmp_path / name} --log {log} --device cpu" for name in ("one", "two")
     ]
-    for event in ("start ", "device ", "end ", "1 pairs: 1 exact"):
+    for event in ("start ", "device ", "end ", "1 pair: 1 exact"):
         assert sum(line.startswith(event) for line in said) == 2, event
     assert not progress.LISTENERS and logging.getLogger("tidalign").level == logging.NOTSET
 
@@ -82,7 +82,7 @@ def test_a_log_that_cannot_be(command: Command, inputs: tuple[Path, Path], tmp_p
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_log_without_room_does_the_run_no_harm(command: Command, inputs: tuple[Path, Path], tmp_path: Path) -> None:
     done = command("pairs", *inputs, "-o", tmp_path / "run", "--log", "/dev/full")
-    assert done.returncode == 0 and "1 pairs: 1 exact" in done.stderr, done.stderr
+    assert done.returncode == 0 and "1 pair: 1 exact" in done.stderr, done.stderr
     assert done.stderr.count("the log cannot be written any more: ") == 1 and "Traceback" not in done.stderr and "Logging error" not in done.stderr
 
 

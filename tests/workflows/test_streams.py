@@ -243,8 +243,8 @@ __main__.main()
 @pytest.mark.parametrize(
     ("place", "query", "status", "said"),
     [
-        ("atexit", "a.fa", Exit.COMPLETE, "1 pairs: 1 exact"),
-        ("end", "a.fa", Exit.COMPLETE, "1 pairs: 1 exact"),
+        ("atexit", "a.fa", Exit.COMPLETE, "1 pair: 1 exact"),
+        ("end", "a.fa", Exit.COMPLETE, "1 pair: 1 exact"),
         ("say", "none.fa", Exit.NO_INPUT, "none.fa"),
         ("atexit", "none.fa", Exit.NO_INPUT, "none.fa"),
         ("tell", "a.fa", Exit.TERMINATED, "stopped by SIGTERM"),

@@ -7,6 +7,7 @@ from typing import Any
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.store import rundir
+from tidalign.workflows import running
 from tidalign.workflows.options.common import options_of
 from tidalign.workflows.progress import by_status, say
 from tidalign.workflows.status import Exit
@@ -30,7 +31,7 @@ def command(args: argparse.Namespace) -> Exit:
     rows = results.export(args.output, notice=say, **wanted)
     statuses = results.statuses() if args.pair is None else results.statuses(job=wanted["job"])
     if not args.quiet:
-        say(f"{rows:,} rows: {by_status(statuses, 'none')}; {'standard output' if args.output == '-' else args.output}")
+        say(f"{running.counted(rows, 'rows')}: {by_status(statuses, 'none')}; {'standard output' if args.output == '-' else args.output}")
     return Exit.PARTIAL if statuses["capped"] or statuses["rejected"] else Exit.COMPLETE
 
 

@@ -221,7 +221,7 @@ def command(args: argparse.Namespace) -> Exit:
         if args.lastz_status and partial and not results.shortfalls():  # LASTZ says so, too, and takes it for whole
             say(f"{statuses['capped']:,} alignments are cut where the memory of LASTZ's traceback ends; --allocate:traceback=SIZE gives it more than 80M")
             partial = False
-        this.end(f"{alignments(statuses):,} alignments", results, statuses, none="none", partial=partial)
+        this.end(running.counted(alignments(statuses), "alignments"), results, statuses, none="none", partial=partial)
     return Exit.PARTIAL if partial else Exit.COMPLETE
 
 

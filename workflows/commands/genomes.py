@@ -124,7 +124,7 @@ def command(args: argparse.Namespace) -> Exit:
         statuses = results.statuses()
         written = export_pairs(results, folder, args)
         partly = is_partial(results)
-        what = f"{len(results.names):,} pairs, {alignments(statuses):,} alignments"
+        what = f"{running.counted(len(results.names), 'pairs')}, {running.counted(alignments(statuses), 'alignments')}"
         this.end(what, results, statuses, none="none", partial=partly, where=written)
     return Exit.PARTIAL if partly else Exit.COMPLETE
 

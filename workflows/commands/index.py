@@ -11,6 +11,7 @@ from tidalign.pipeline.genome.input import index as targets
 from tidalign.pipeline.search import database as databases
 from tidalign.pipeline.search.records import READERS, empty_database, inspect, is_index, records
 from tidalign.pipeline.store.outputs import refuse_input
+from tidalign.workflows import running
 from tidalign.workflows.options.common import STANDARD_OUTPUT
 from tidalign.workflows.options.given import parameters
 from tidalign.workflows.progress import say
@@ -22,11 +23,11 @@ def command(args: argparse.Namespace) -> Exit:
     if "target" in args:
         side = targets.make(args.target, args.output, parameters(args.options))
         if not args.quiet:
-            say(f"{side['sequences']:,} sequences, {side['bases']:,} letters; {args.output}")
+            say(f"{running.counted(side['sequences'], 'sequences')}, {running.counted(side['bases'], 'letters')}; {args.output}")
         return Exit.COMPLETE
     found = index(args.database, args.output, alphabet=args.alphabet)
     if not args.quiet:
-        say(f"{found.sequences:,} sequences, {found.letters:,} letters of {found.alphabet}; {args.output}")
+        say(f"{running.counted(found.sequences, 'sequences')}, {running.counted(found.letters, 'letters')} of {found.alphabet}; {args.output}")
     return Exit.COMPLETE
 
 

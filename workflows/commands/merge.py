@@ -38,7 +38,7 @@ def command(args: argparse.Namespace) -> Exit:
         statuses = results.statuses()
         incomplete = bool(statuses["capped"] or statuses["rejected"] or rundir.finished(str(this.run)) == "PARTIAL")
         this.export(results, notice=say, **asked)
-        this.end(f"{len(args.runs):,} shards, {len(results):,} rows", results, statuses, none="none", partial=incomplete)
+        this.end(f"{running.counted(len(args.runs), 'shards')}, {running.counted(len(results), 'rows')}", results, statuses, none="none", partial=incomplete)
     return Exit.PARTIAL if incomplete else Exit.COMPLETE
 
 

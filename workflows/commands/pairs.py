@@ -137,7 +137,9 @@ def command(args: argparse.Namespace) -> Exit:
         if pairs >= LEAST and (spare := advice(results)):
             logging.getLogger("tidalign").warning("%s", spare)
         this.export(results, notice=say, **options)
-        this.end(f"{pairs:,} pairs", results, statuses, none="no pairs", partial=incomplete, rate=lambda seconds: f", {pairs / seconds:,.0f} pairs/s")
+        this.end(
+            running.counted(pairs, "pairs"), results, statuses, none="no pairs", partial=incomplete, rate=lambda seconds: f", {pairs / seconds:,.0f} pairs/s"
+        )
     return Exit.PARTIAL if incomplete else Exit.COMPLETE
 
 

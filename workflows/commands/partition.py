@@ -24,5 +24,6 @@ def command(args: argparse.Namespace) -> Exit:
         bytes_ = sum(chunk["bytes"] for chunk in chunks)
         longest = max((chunk["longest"] for chunk in chunks), default=0)
         seconds = time.monotonic() - began
-        say(f"{manifest.pairs:,} pairs in {len(chunks):,} chunks, {bytes_ / 1e6:,.1f} MB, longest sequence {longest:,}; {seconds:.1f} s; {args.output}")
+        what = f"{running.counted(manifest.pairs, 'pairs')} in {running.counted(len(chunks), 'chunks')}"
+        say(f"{what}, {bytes_ / 1e6:,.1f} MB, longest sequence {longest:,}; {seconds:.1f} s; {args.output}")
     return Exit.COMPLETE

@@ -106,7 +106,7 @@ def command(args: argparse.Namespace) -> Exit:
         incomplete = bool(statuses["capped"] or statuses["rejected"])
         this.export(results, cigar=args.cigar, notice=say)
         report = rundir.read_report(str(this.run))
-        what = f"{report['queries']:,} queries, {without:,} of them without a hit, in {report['sequences']:,} sequences"
+        what = f"{running.counted(report['queries'], 'queries')}, {without:,} of them without a hit, in {running.counted(report['sequences'], 'sequences')}"
         this.end(what, results, statuses, none="no hits", partial=incomplete, rate=lambda seconds: f", {report['cells'] / seconds / 1e9:,.1f} billion cells/s")
     return Exit.PARTIAL if incomplete else Exit.COMPLETE
 

@@ -145,7 +145,7 @@ def test_usage(arguments: list[str], message: str, capsys: pytest.CaptureFixture
 
 def test_to_a_file(tmp_path: Path) -> None:
     answer = program("genome", HUMAN, CHIMP, "-o", tmp_path / "out.maf")
-    assert (answer.returncode, answer.stdout) == (0, "") and "1 alignments: 1 exact" in answer.stderr
+    assert (answer.returncode, answer.stdout) == (0, "") and "1 alignment: 1 exact" in answer.stderr
     assert below((tmp_path / "out.maf").read_text()) == golden("mt_chimp.maf.gz")
     assert [path.name for path in tmp_path.iterdir()] == ["out.maf"]
 
@@ -404,7 +404,7 @@ def test_an_export_of_one_pair_counts_that_pair(tmp_path: Path, command: Any) ->
         rows = sum(counted.values())
         assert (answer.returncode, answer.stderr.split(";")[0]) == (
             3 if counted["capped"] else 0,
-            f"tidalign: {rows} rows: " + ", ".join(f"{count} {status}" for status, count in counted.items() if count),
+            f"tidalign: {rows} {'row' if rows == 1 else 'rows'}: " + ", ".join(f"{count} {status}" for status, count in counted.items() if count),
         )
 
 

@@ -39,7 +39,7 @@ def test_on_either_side_they_do_the_same(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     Path("a.fa").write_text(">a\nACGTACGT\n")
     assert main(["--quiet", "--log", "log", "pairs", "a.fa", "a.fa", "-o", "x.tsv", "--device", "cpu"]) == 0
-    assert capsys.readouterr().err == "" and Path("log").read_text().count("1 pairs: 1 exact") == 0 and "begin in" in Path("log").read_text()
+    assert capsys.readouterr().err == "" and Path("log").read_text().count("1 pair: 1 exact") == 0 and "begin in" in Path("log").read_text()
 
 
 def test_estimates_take_them(tmp_path: Path, command: Callable[..., "object"]) -> None:
