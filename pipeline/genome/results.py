@@ -48,7 +48,7 @@ class GenomeResults(RunResults[GenomeManifest]):
     counted = "units"
     cigars = placed = True
 
-    _job: int | None = None
+    job: int | None = None
     """The pair of genomes whose rows these are; None: of all."""
 
     apart: bool = False
@@ -113,8 +113,8 @@ class GenomeResults(RunResults[GenomeManifest]):
     @property
     def targets(self) -> list[Genome]:
         """Load the target sides, as read."""
-        if self._job is not None:
-            return [self.genomes(self._job)[0]]
+        if self.job is not None:
+            return [self.genomes(self.job)[0]]
         return [self._side(side) for side in dict.fromkeys(group.target for group in self._manifest.jobs)]
 
     def to_batches(self, columns: list[str] | None = None, *, job: int | None = None) -> Iterator[pa.RecordBatch]:
@@ -218,7 +218,7 @@ class GenomeResults(RunResults[GenomeManifest]):
             return []
         strands = [strand for strand, left_out in (("+", "minus"), ("-", "plus")) if self.parameters.strand != left_out]
         found = []
-        for group in self._manifest.jobs if self._job is None else [self._manifest.jobs[self._number(self._job)]]:
+        for group in self._manifest.jobs if self.job is None else [self._manifest.jobs[self._number(self.job)]]:
             query = self._side(group.query)
             numbers = [0] if query.joint else np.flatnonzero(query.lengths).tolist()
             found += [(group.first, key(number, strand)) for number in numbers for strand in strands]
@@ -228,7 +228,7 @@ class GenomeResults(RunResults[GenomeManifest]):
         """Limit these results to the rows of one pair of genomes."""
         self._number(job)
         one = copy.copy(self)
-        one._job = job
+        one.job = job
         one._parts = self._parts  # found once for all pairs
         if len(self._manifest.chunk_jobs(self._manifest.jobs[self._number(job)].chunk)) > 1:
             one.threads = 1  # of a small job
@@ -236,14 +236,14 @@ class GenomeResults(RunResults[GenomeManifest]):
 
     def _readers(self, columns: list[str]) -> Iterator[Reader]:
         """Give what reads each part, in order, or what it has of one pair of genomes."""
-        if self._job is None:
+        if self.job is None:
             yield from (partial(_read, part.path, self._manifest.run, columns) for chunk in self._manifest.chunks for part in self._parts[chunk])
             return
-        group = self._manifest.jobs[self._number(self._job)]
-        units, parts = group.units_of(self._job, self.parameters), self._parts[job_name(group.chunk)]
+        group = self._manifest.jobs[self._number(self.job)]
+        units, parts = group.units_of(self.job, self.parameters), self._parts[job_name(group.chunk)]
         first = bisect_right(parts, group.begin + units.start, key=lambda part: part.stop)  # of one pair among thousands
         for part in takewhile(lambda part: part.start < group.begin + units.stop, islice(parts, first, None)):
-            yield partial(_read_of, part.path, self._manifest.run, columns, self._job)
+            yield partial(_read_of, part.path, self._manifest.run, columns, self.job)
 
     def _side(self, side: int) -> Genome:
         return load_side(str(self.path), self._manifest.run, side)[0]

@@ -1,6 +1,7 @@
 """What tests of commands and of whole runs on GPUs share, whether the host's kernels stand in for a GPU's or not."""
 
 import logging
+import os
 import signal
 import subprocess
 import sys
@@ -31,7 +32,7 @@ def command(capfd: pytest.CaptureFixture[str]) -> Iterator[Command]:
 
     def run(*words: object) -> "subprocess.CompletedProcess[str]":
         capfd.readouterr()
-        with mock.patch.object(progress, "SILENT_SECONDS", 1e6):
+        with mock.patch.dict(os.environ), mock.patch.object(progress, "SILENT_SECONDS", 1e6):  # --threads stays with the command
             status = cli.main(list(map(str, words)))
         return subprocess.CompletedProcess(words, status, *capfd.readouterr())
 

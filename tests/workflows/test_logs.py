@@ -19,11 +19,6 @@ from tidalign.workflows.run.pairs import run
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-@pytest.fixture(autouse=True)
-def cores_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TIDALIGN_CORES", "")
-
-
 @pytest.fixture
 def inputs(tmp_path: Path) -> tuple[Path, Path]:
     for name, letters in (("q", "ACGTACGTACGTTTGA"), ("t", "ACGTACCTACGTTTGA")):

@@ -140,7 +140,7 @@ OPTIONS = (
     Option("nogfextend", STAGES, "every seed hit is an anchor, without gap-free extension", sets="gfextend", on=False, older=("nogfx",)),
     Option("chain", STAGES, "keep the best chain of HSPs", metavar="D,A", read=lastz_values.chain, alone="0,0"),
     Option("nochain", STAGES, sets="chain", on=None),
-    Option("queryhspbest", STAGES, "keep the N best HSPs of a query, and those that tie", metavar="N", sets="query_hsp_best", read=integer(1)),
+    Option("queryhspbest", STAGES, "keep the N best HSPs of a query, and those that tie", metavar="N", sets="query_hsp_best", read=lastz_values.hsps),
     Option(
         *("queryhsplimit", STAGES, "give up queries of more than N HSPs; keep,nowarn:N keeps those found"),
         metavar="N",

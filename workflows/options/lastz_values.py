@@ -113,13 +113,18 @@ def ambiguous(value: Any) -> tuple[str, int, int]:
     return which.lower(), score(0)(reward), score(0)(penalty)
 
 
+def hsps(value: Any) -> int:
+    """Read a number of HSPs, k for thousands."""
+    return int(within(1, _number("a number of HSPs", value, THOUSANDS), LARGEST_NUMBER, "a number of HSPs", value))
+
+
 def hsp_limit(value: Any) -> tuple[int, bool]:
     """Read N, warn:N, nowarn:N or keep,nowarn:N: the limit, and whether HSPs up to it are kept."""
     text = str(value) if whole(value) else value
-    found = re.fullmatch(r"(?:(keep),?)?(?:(?:no)?warn)?[:,]?([0-9]+)", text) if isinstance(text, str) else None
-    if not found or not 1 <= float(found[2]) <= LARGEST_NUMBER:
+    found = re.fullmatch(r"(?:(keep),?)?(?:(?:no)?warn)?[:,]?([0-9+.].*)", text) if isinstance(text, str) else None
+    if not found:
         raise wrong(f"[keep,nowarn:]N, N from 1 to {LARGEST_NUMBER}", value)
-    return int(found[2]), bool(found[1])
+    return hsps(found[2]), bool(found[1])
 
 
 def traceback_bytes(value: Any) -> int:

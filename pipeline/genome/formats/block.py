@@ -34,6 +34,10 @@ class GenomeRows(Rows, Protocol):
     def beside(self) -> bool:
         """Whether what is written stands beside the output of the run."""
 
+    @property
+    def job(self) -> int | None:
+        """The pair of genomes that the rows are of, where they are of one alone."""
+
     def masks(self, job: int) -> Masks | None:
         """Give what was masked of the target of a pair of genomes; None without --masking."""
 

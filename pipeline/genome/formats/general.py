@@ -107,13 +107,15 @@ def _diagonal(block: AlignmentBlock) -> Numbers:
 
 def _shingle(block: AlignmentBlock) -> Any:
     """Count the letters by which one sequence, laid along the alignment's diagonal, reaches past an end of the target: negative at its start; NA where it
-    does not."""
-    diagonal = _diagonal(block)
-    lengths = {side: genome.lengths[block.numbers(f"{side}_number")] for side, genome in (("target", block.target), ("query", block.query))}
-    reach = diagonal + lengths["query"]
-    after = (diagonal > 0) & (reach > lengths["target"])
-    before = (diagonal < 0) & (reach < lengths["target"])
-    value = np.where(after, lengths["target"] - diagonal, -reach)
+    does not. Of a target that is read in pieces ([separator=C]) the end is as far from its begin as the piece is long, as LASTZ has it."""
+    diagonal, number = _diagonal(block), block.numbers("target_number")
+    start = block.target.starts[number] + block.numbers("target_start") - block.target.offsets[number]
+    pieces = block.target.pieces[np.searchsorted(block.target.pieces[:, 0], start, "right") - 1]
+    length, query = pieces[:, 1] - pieces[:, 0], block.query.lengths[block.numbers("query_number")]
+    reach = diagonal + query
+    after = (diagonal > 0) & (reach > length)
+    before = (diagonal < 0) & (reach < length)
+    value = np.where(after, length - diagonal, -reach)
     return pc.if_else(pa.array((after | before) & (value != 0)), strings(pa.array(value)), "NA")
 
 

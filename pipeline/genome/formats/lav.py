@@ -50,7 +50,7 @@ def _write(request: Request[GenomeRows], sink: BinaryIO, said: str, lines: Calla
 
 def _settings(request: Request[GenomeRows]) -> str:
     """Say what made the file, and with which scores."""
-    parameters, pair = request.rows.parameters, request.rows.source["genomes"][0]
+    parameters, pair = request.rows.parameters, _files(request, request.rows.job or 0)
     scoring = parameters.scoring
     lines = [f'  "{program()} {pair["target"]} {pair["query"]} ', "     A    C    G    T"]
     lines += [" " + "".join(f"{score:>5}" for score in row[:4]) for row in scoring.matrix[:4]]
@@ -59,9 +59,15 @@ def _settings(request: Request[GenomeRows]) -> str:
     return "d {\n" + "".join(f"{line}\n" for line in lines) + "}\n"
 
 
+def _files(request: Request[GenomeRows], job: int) -> dict[str, str]:
+    """Say which files a pair of genomes was read from; pairs of the sequences of two files are all of these."""
+    genomes: list[dict[str, str]] = request.rows.source["genomes"]
+    return genomes[0 if len(genomes) == 1 else job]
+
+
 def _end(request: Request[GenomeRows], last: headed.Values | None) -> bytes:
     """Give the stanza of all that was masked, and the end."""
-    masks = request.rows.masks(last[0] if last else 0)
+    masks = request.rows.masks(last[0] if last else request.rows.job or 0)
     reached = masks.reached if masks else []
     lines = "".join(f"  x {start + 1} {end}\n" for start, end in reached)
     return f"m {{\n{lines}  n {len(reached)}\n}}\n#:eof\n".encode()
@@ -69,18 +75,17 @@ def _end(request: Request[GenomeRows], last: headed.Values | None) -> bytes:
 
 def _sequences(block: AlignmentBlock, request: Request[GenomeRows], row: int) -> str:
     """Give the stanzas that name the sequences of a row."""
-    genomes = request.rows.source["genomes"]
-    pair = genomes[0 if len(genomes) == 1 else block["job"][row].as_py()]
+    pair = _files(request, block["job"][row].as_py())
     minus = bool(block.reverse[row])
     places, names = [], []
     for side, genome, turned in (("target", block.target, False), ("query", block.query, minus)):
         number = int(block.numbers(f"{side}_number")[row]) if len(genome) > 1 else 0
         wanted = Specifier.parse(pair[side])
-        path = wanted.path + (f"/{wanted.select}" if wanted.select else "") + ("-" if turned else "")
+        path = wanted.path + ("-" if turned else "")
         first = int(genome.offsets[number])
         record = int(genome.numbers[number]) + 1
         places.append(f'  "{path}" {first + 1} {first + int(genome.lengths[number])} {int(turned)} {record}\n')
-        mark = ">" if genome.qualities is None else ""
+        mark = "" if genome.qualities is not None or wanted.select or wanted.path.lower().endswith(".2bit") else ">"  # as headers begin in FASTA alone
         names.append(f'   "{mark}{genome.names[number]}{" (reverse complement)" if turned else ""}"\n')
     return f"#:lav\ns {{\n{''.join(places)}}}\nh {{\n{''.join(names)}}}\n"
 

@@ -97,7 +97,8 @@ class Specifier:
 
     path: of the file, `-` for standard input. select: one sequence of a 2bit file (`path/name`).
     multiple: the sequences are read as one array even if there is one only. unmask: lower case becomes upper case.
-    subrange: first and last letter, from 1, None for the end, of each sequence. subset: path of a file of names.
+    subrange: first and last letter, from 1, None for the end, of each sequence, and whether one that ends before is taken to its end.
+    subset: path of a file of names.
     nameparse: of RULES. separator: the letter that stands between pieces of a sequence.
     """
 
@@ -105,7 +106,7 @@ class Specifier:
     select: str | None = None
     multiple: bool = False
     unmask: bool = False
-    subrange: tuple[int, int | None] | None = None
+    subrange: tuple[int, int | None, bool] | None = None
     subset: str | None = None
     nameparse: str = "short"
     separator: str | None = None
@@ -128,7 +129,7 @@ class Specifier:
         given: set[str] = set()
         for action in re.findall(r"(?<=[\[,])(?:\d+,\d+|[^\],]*)(?=[\],])", brackets):
             name, value = _action(text, action)
-            if name in given and name != "multiple":
+            if name in given and name not in ("multiple", "unmask"):
                 raise InputError(text, "each action once", f"[{action}] besides another", "leave one out")
             given.add(name)
             chosen = replace(chosen, **{name: value})
@@ -184,7 +185,7 @@ def _action(text: str, action: str) -> tuple[str, Any]:
     raise InputError(text, f"the actions {_KNOWN}", f"[{action}]", "correct it or leave it out")
 
 
-def _subrange(text: str, action: str) -> tuple[int, int | None]:
+def _subrange(text: str, action: str) -> tuple[int, int | None, bool]:
     first, mark, last = re.split(r"(\.\.|,|#)", action)
     begin = int(first or 1)
     end = int(last) if last else None
@@ -192,4 +193,4 @@ def _subrange(text: str, action: str) -> tuple[int, int | None]:
         end += begin - 1
     if not begin or (end is not None and end < begin) or (mark != ".." and not (first and last)):
         raise InputError(text, "a subrange FIRST..LAST, counted from 1", f"[{action}]", "the last letter is not before the first")
-    return begin, end
+    return begin, end, mark == "#"

@@ -107,12 +107,13 @@ def _gather(records: Iterator[Record], wanted: Specifier, spec: str, arrays: Seq
     """Gather all that is wanted of the records in arrays: of letters, and of FASTQ of qualities. one: whether there is one record only; None: not known yet."""
     subset = _names_of(wanted.subset) if wanted.subset else None
     left = Counter(subset)
-    first, last = wanted.subrange or (1, None)
+    first, last, clipped = wanted.subrange or (1, None, False)
+    by_entry = subset is not None and twobit.is_twobit(wanted.path)
     joined = wanted.multiple or wanted.separator is not None
     names: list[str] = []
     places: list[tuple[int, int, int, int, int]] = []
     empty: list[tuple[int, str]] = []
-    record = start = uncounted = 0  # LASTZ counts what [subset=] leaves out of FASTA, not of FASTQ
+    record = start = selected = uncounted = 0  # LASTZ counts what [subset=] leaves out of FASTA, not of FASTQ
     counts = [0, 0]
     keep = False
 
@@ -124,7 +125,7 @@ def _gather(records: Iterator[Record], wanted: Specifier, spec: str, arrays: Seq
         if not full:
             empty.append((record - 1 - uncounted, name))
             return
-        stop = full if last is None else last
+        stop = full if last is None else min(last, full) if clipped else last
         if max(first, stop) > full:
             raise InputError(
                 spec, f"a subrange within the {full} letters of {shown(name)}", f"{first}..{stop}", "correct it, or choose sequences with [subset=FILE]"
@@ -145,10 +146,12 @@ def _gather(records: Iterator[Record], wanted: Specifier, spec: str, arrays: Seq
         if header is not None:
             close()
             record += 1
-            keep = twobit.is_selected(header, wanted.select)
+            keep = twobit.is_selected(header, wanted.select) and not (wanted.select and selected)
+            selected += keep
             name = _name(header, wanted, record) if keep else ""
-            keep = keep and (subset is None or left[name] > 0)
-            left[name] -= keep
+            listed = header.decode() if by_entry else name.removeprefix(">").strip() if wanted.nameparse == "full" else name
+            keep = keep and (subset is None or left[listed] > 0)
+            left[listed] -= keep
             uncounted += not keep and len(arrays) > 1
             counts = [0, 0]
             if keep and (joined or not one):

@@ -100,11 +100,12 @@ def records(path: str, rules: LetterRules, select: str | None = None) -> Iterato
         for _ in range(count):
             name = file.bytes(file.bytes(1)[0])
             index.append((name, file.number(8 if version else 4)))
-        if select is not None and not any(is_selected(name, select) for name, _ in index):
+        wanted = next((place for name, place in index if is_selected(name, select)), None)
+        if select is not None and wanted is None:
             raise MissingInput(f"{path}: no sequence named {shown(select)}")
         for name, place in index:
             yield name, b"", b""
-            if is_selected(name, select):
+            if select is None or place == wanted:  # of sequences of one name the first
                 file.seek(place)
                 yield from ((None, letters, b"") for letters in _sequence(file, rules))
 

@@ -109,13 +109,15 @@ def _in_order(unit: Unit, found: Iterator[Any]) -> Iterator[Any]:
 
 
 def _of_all(unit: Unit, hsps: dict[tuple[int, str], Any]) -> Any:
-    """Join the segments of a strand of several sequences that are one query, at their places in the array of these."""
+    """Join the segments of a strand of several sequences that are one query, at their places in the array of these: by diagonal, then by query start."""
     tables = [HSPS.empty_table()]
     for i, start in enumerate(unit.query.starts.tolist()):
         if (i, unit.strand) in hsps:
             found = hsps[i, unit.strand]
             tables.append(found.set_column(1, HSPS.field("query"), pa.array(found["query"].to_numpy() + start)))
-    return pa.concat_tables(tables)
+    table = pa.concat_tables(tables)
+    target, query = table["target"].to_numpy(), table["query"].to_numpy()
+    return table.take(np.lexsort((query, target - query)))
 
 
 @lru_cache(maxsize=1)

@@ -96,6 +96,14 @@ LINES = {
     "one of 2bit": f"t.2bit/t2 q.fa {PLACES}",
     "one of FASTQ": f"target.fq[subset=third] reads.fq {PLACES}",
     "one of FASTA": f"t.fa[subset=third] reads.fq {PLACES}",
+    "one of two of a name in 2bit": f"twice.2bit/same q.fa {PLACES}",
+    "whole names of 2bit": f"twice.2bit[subset=whole_names] q.fa {PLACES}",
+    "LAV of 2bit": "twice.2bit/same one_q.fa --format=lav",
+    "whole names of FASTA": f"whole.fa[nameparse=full,subset=whole_names] q.fa {PLACES}",
+    "subrange of a length": f"t.fa[multiple] q.fa[51#1650] {PLACES}",
+    "segments of an array": "t.fa[multiple] q.fa[multiple] --segments=scattered --nogapped --format=segments",
+    "segments of an array in AXT": "t.fa[multiple] q.fa[multiple] --segments=scattered --nogapped --format=axt",
+    "shingles in pieces": "gap.fa[separator=N,multiple] fragments.fa --format=general:zstart1,end1,name2,strand2,diagonal,shingle",
     "equal one": f"a.fa a.fa[multiple] {PLACES}",
     "equal one in an array": f"a.fa[multiple] a.fa {PLACES}",
 }
@@ -139,6 +147,9 @@ def files() -> dict[str, str]:
         "target.fq": fastq(rng, [(f"t{i}", part) for i, part in enumerate(parts, 1)]),
         "segments": "".join(lines),
         "third": "t3\n",
+        "whole_names": "r|2|x\n",
+        "whole.fa": f">r|1|x\n{parts[0]}\n>r|2|x\n{parts[1]}\n",
+        "scattered": "".join(f"t{t}\t{at}\t{at + 59}\tq{q}\t{at + 20}\t{at + 79}\t{s}\n" for s in "+-" for at, t, q in ((301, 1, 2), (601, 2, 1), (201, 3, 3))),
         **{
             f"{name}.fa": "".join(f">s{i}\n{words[i]}\n" for i in places)
             for words in [["ACGTTGCA", "A", "GGGG"]]
@@ -151,11 +162,13 @@ def files() -> dict[str, str]:
 
 
 def put(folder: Path, texts: dict[str, str]) -> None:
-    """Write the files of all lines; t.2bit is t.fa."""
+    """Write the files of all lines; t.2bit is t.fa, and twice.2bit has a name twice."""
     for name, text in texts.items():
         (folder / name).write_text(text)
     records = [record.split("\n", 1) for record in texts["t.fa"].split(">")[1:]]
-    twobit_file.write(folder / "t.2bit", [(name, text.replace("\n", "")) for name, text in records])
+    sequences = [text.replace("\n", "") for _, text in records]
+    twobit_file.write(folder / "t.2bit", [(name, text) for (name, _), text in zip(records, sequences, strict=True)])
+    twobit_file.write(folder / "twice.2bit", list(zip(("same", "same", "r|2|x"), sequences, strict=True)))
     for path in SCORES.glob("*.q"):
         (folder / path.name).write_text(path.read_text())
 

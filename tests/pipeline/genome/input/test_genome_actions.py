@@ -11,11 +11,11 @@ READ = {
     "t.fa": Specifier("t.fa"),
     "t.fa[multiple][nameparse=darkspace]": Specifier("t.fa", multiple=True, nameparse="darkspace"),  # Cactus
     "q.fa[multiple,unmask][nameparse=darkspace]": Specifier("q.fa", multiple=True, unmask=True, nameparse="darkspace"),
-    "t.fa[multi][1,5000]": Specifier("t.fa", multiple=True, subrange=(1, 5000)),  # make_lastz_chains
-    "t.fa[unmask,100,200,multi]": Specifier("t.fa", multiple=True, unmask=True, subrange=(100, 200)),
-    "t.fa[..7]": Specifier("t.fa", subrange=(1, 7)),
-    "t.fa[7..]": Specifier("t.fa", subrange=(7, None)),
-    "t.fa[7#3]": Specifier("t.fa", subrange=(7, 9)),
+    "t.fa[multi][1,5000]": Specifier("t.fa", multiple=True, subrange=(1, 5000, False)),  # make_lastz_chains
+    "t.fa[unmask,100,200,multi]": Specifier("t.fa", multiple=True, unmask=True, subrange=(100, 200, False)),
+    "t.fa[..7]": Specifier("t.fa", subrange=(1, 7, False)),
+    "t.fa[7..]": Specifier("t.fa", subrange=(7, None, False)),
+    "t.fa[7#3]": Specifier("t.fa", subrange=(7, 9, True)),
     "d/t.fa[subset=d/names.txt]": Specifier("d/t.fa", subset="d/names.txt"),
     "t.fa[separator=$]": Specifier("t.fa", separator="$"),
     "-[unmask]": Specifier("-", unmask=True),
@@ -43,7 +43,7 @@ REFUSED = {
     "t.fa[0..3]": "counted from 1",
     "t.fa[3#0]": "not before the first",
     "t.fa[1..2][3..4]": "each action once",
-    "t.fa[unmask,unmask]": "each action once",
+    "t.fa[subset=a,subset=b]": "each action once",
     "t.fa[1..500%]": "correct it",
 }
 

@@ -59,7 +59,7 @@ def written(command: Command, target: str, *words: str, query: str = "q.fa", pro
 
 def indexed(command: Command, target: str, *words: str) -> str:
     done = command("genome-index", target, "-o", "t.tgx", *words)
-    assert done.returncode == Exit.COMPLETE and "sequences, " in done.stderr
+    assert done.returncode == Exit.COMPLETE and " letters; " in done.stderr
     return "t.tgx"
 
 

@@ -238,7 +238,7 @@ def test_other_parameters_and_inputs_are_refused(tmp_path: Path, inputs: list[st
     drive(str(tmp_path), *inputs)
     with pytest.raises(ManifestMismatch, match=r"begun with top 3, now 4"):
         drive(str(tmp_path), *inputs, top=4)
-    with pytest.raises(ManifestMismatch, match=r"source queries"):
+    with pytest.raises(ManifestMismatch, match=r"begun with queries"):
         drive(str(tmp_path), inputs[1], inputs[1])
     with pytest.raises(MissingInput, match=r"expected a run of `tidalign pairs`, found one of `tidalign search`"):
         tidalign.Results(tmp_path)
