@@ -194,7 +194,7 @@ def _told(stopped: Stopped, args: argparse.Namespace, asked: Sequence[str]) -> i
     if args.module != "export" and is_stream(vars(args).get("output") or ""):  # its run was in a temporary folder
         say(f"{stopped.why}; nothing is kept of what goes to standard output: with -o FILE a run goes on where it was stopped")
         return stopped.status
-    if args.module not in (*RUNS, "partition"):
+    if args.module not in (*RUNS, "partition", "merge"):
         say(f"{stopped.why}; nothing is kept: the same command begins anew")
         return stopped.status
     if stopped.status == Exit.TERMINATED:

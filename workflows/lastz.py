@@ -117,10 +117,13 @@ def _alone() -> int:
 
 
 def _told(unwritten: client.Unwritten) -> int:
-    """Print what could not be written, as a command that writes it itself does; gives its status."""
+    """Print what could not be written, or read, as a command that does so itself; gives its status."""
+    from tidalign.pipeline.errors import MissingInput
     from tidalign.pipeline.formats.export import write_errors
     from tidalign.workflows.cli import fail
 
+    if isinstance(unwritten, client.Unread):
+        return fail(MissingInput(f"{unwritten.name}: cannot be read to its end: {os.strerror(unwritten.number)}"), debug=False)
     try:
         with write_errors(unwritten.name):
             raise OSError(unwritten.number, os.strerror(unwritten.number))

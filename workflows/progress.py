@@ -170,8 +170,9 @@ class Progress:
         with self._lock:
             self._cancel()
             if self._drawn:
-                self._stream.write("\r\033[K")
-                self._stream.flush()
+                with suppress(OSError):  # the terminal may be gone
+                    self._stream.write("\r\033[K")
+                    self._stream.flush()
                 self._drawn = False
 
     def _cancel(self) -> None:

@@ -1,5 +1,6 @@
 """A command as a job of Slurm's: its script, submitted, followed and put into the queue again."""
 
+import codecs
 import os
 import re
 import shlex
@@ -81,7 +82,7 @@ def submit(text: str) -> str:
 def follow(number: str, log: Path, show: Callable[[str], None], tell: Callable[[str], object]) -> int:
     """Show a job's log as it grows, until the job is over; its exit status. A job that is put into the queue again is waited for. tell: of what the job is at,
     and for what it waits, whenever that changes."""
-    shown, told = 0, ""
+    shown, told, decoder = 0, "", codecs.getincrementaldecoder("utf-8")("replace")  # a letter may be written in two
     while True:
         state, reason, status = _state(number)
         if log.exists():
@@ -90,7 +91,7 @@ def follow(number: str, log: Path, show: Callable[[str], None], tell: Callable[[
                 text = file.read()
             shown += len(text)
             if text:
-                show(text.decode(errors="replace"))
+                show(decoder.decode(text))
         said = f"job {number}: {state}{f' ({reason})' if reason else ''}"
         if said != told and not (shown and state in (*_OVER, "COMPLETING")):  # the last line is the log's: the command that goes on
             tell(told := said)

@@ -5,6 +5,7 @@ A run packs its own; `tidalign index` keeps one for many runs.
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -82,8 +83,21 @@ def pack(path: str, tables: Iterable[Any], alphabet: str, *, forced: bool = True
 
 def open_index(path: str) -> Database:
     """Open what `tidalign index` wrote. InputError where it is damaged, or of another format, MissingInput where there is none."""
-    try:
+    with _of_index(path):
         return open_database(path)
+
+
+def read_index(path: str, numbers: Sequence[int]) -> Any:
+    """Read slices of an index, as `read_slices`; errors as `open_index`."""
+    with _of_index(path):
+        return read_slices(path, numbers)
+
+
+@contextmanager
+def _of_index(path: str) -> Iterator[None]:
+    """Name what is wrong with an index as bad input."""
+    try:
+        yield
     except FileNotFoundError as error:
         raise MissingInput(f"{path}: expected an index, found no such file; put it back, or {_AGAIN}") from error
     except Damaged as damaged:

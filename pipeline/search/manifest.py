@@ -94,8 +94,7 @@ def read_slices(directory: str, manifest: SearchManifest, numbers: Sequence[int]
 
 
 def _of_index(source: dict[str, Any], numbers: Sequence[int]) -> Any:
-    databases.open_index(source["path"])
-    table = databases.read_slices(source["path"], numbers)
+    table = databases.read_index(source["path"], numbers)
     if sniff(source["path"], allow_empty=True).to_json() != source:  # looked at when all is read, so that what was read is the same
         raise InputError(source["path"], "the index that the run began with", "one that has changed since the run began", "put that back, or use --new")
     return table

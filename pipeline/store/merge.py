@@ -1,23 +1,25 @@
 """Put the parts of shards, run directories of the same run that each did a share of it, into one run directory."""
 
 import os
-import secrets
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tidalign.pipeline.errors import ManifestMismatch, MissingInput
 from tidalign.pipeline.store import parts, rundir
-from tidalign.pipeline.store.files import read_json, writing_error
+from tidalign.pipeline.store.files import durably, read_json, writing_error
 from tidalign.pipeline.store.layout import Layout, of_kind
 
 _ONCE = ("run.lock", "journal.jsonl", "report.json", "report.html", "tidalign_mqc.json", "SUCCESS", "PARTIAL", "claims", "logs", "parts")
 """What a run directory has for itself."""
 
 
-def merge(runs: Sequence[str], out: str) -> dict[str, Any]:
+def merge(runs: Sequence[str], out: str, look: Callable[[], object] = lambda: None) -> dict[str, Any]:
     """Fill the run directory `out`, whose lock the caller holds, with what is in shards; its plan. Nothing that is there is written again.
+
+    look: is called before each file, and may raise to stop.
 
     Raises MissingInput where a run is none or something is in no shard, ManifestMismatch where they are not of one run.
     """
@@ -32,11 +34,14 @@ def merge(runs: Sequence[str], out: str) -> dict[str, Any]:
     _check_whole(runs, manifests[first])
     for place in [path for path in layout.entries(first) if path.is_file() and path.relative_to(first).parts[0] not in _ONCE]:
         if place.suffix != ".tmp" and place.relative_to(first).parts[0] not in ("plan.json", "manifest.json"):
+            look()
             _link(place, Path(out, place.relative_to(first)))
     for run in runs:
         for folder in ("parts", "kept"):
             for part in sorted(Path(run, folder).rglob("*.parquet")):
+                look()
                 _link(part, Path(out, part.relative_to(run)))
+    look()
     for name in ("manifest.json", "plan.json"):  # last: until then there is nothing that could be gone on with
         _link(Path(first, name), Path(out, name))
     return plans[first]
@@ -71,11 +76,13 @@ def _link(source: Path, target: Path) -> None:
         try:
             os.link(source, target)
         except OSError:
-            trial = target.with_name(f"{target.name}.{secrets.token_hex(4)}.tmp")
-            shutil.copyfile(source, trial)
-            trial.replace(target)
+            durably(str(target), partial(_copy, source))
     except OSError as error:
         raise writing_error(str(target), error) from error
+
+
+def _copy(source: Path, target: str) -> None:
+    shutil.copyfile(source, target)
 
 
 def layout_of(run: str) -> Layout:

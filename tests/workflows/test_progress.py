@@ -57,6 +57,18 @@ def test_a_terminal_has_one_line() -> None:
     assert stream.getvalue().endswith("\r\033[K")
 
 
+def test_a_terminal_that_is_gone_does_no_harm() -> None:
+    class Gone(Terminal):
+        def write(self, text: str) -> int:
+            raise OSError(5, "Input/output error")
+
+    clock = Clock()
+    progress = Progress(Gone(), clock)
+    clock.now = 10.0
+    progress("align", 2000, 5000)
+    progress.close()
+
+
 def test_what_is_aligned_is_shown_once_it_is_while_more_is_read() -> None:
     stream, clock = Terminal(), Clock()
     progress = Progress(stream, clock)

@@ -5,7 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tidalign.cluster.stop import on_signals
+from tidalign.cluster.errors import Stopped
+from tidalign.cluster.stop import Stop, on_signals
 from tidalign.pipeline.errors import CannotWrite, InputError
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.store import rundir
@@ -32,14 +33,20 @@ def command(args: argparse.Namespace) -> Exit:
                 raise CannotWrite(f"{this.run}: expected another name than those of the shards that are merged; choose one with -o")
         with running.prepared(this.run, layout, new=args.new):
             rundir.probe(str(this.run.absolute()), layout)
-            with rundir.locked(str(this.run.absolute())), on_signals():
-                plan = merge([str(Path(run).absolute()) for run in args.runs], str(this.run.absolute()))
+            with rundir.locked(str(this.run.absolute())), on_signals() as stop:
+                plan = merge([str(Path(run).absolute()) for run in args.runs], str(this.run.absolute()), partial(_look, stop))
         results = _finished(this.run, plan, layout)
         statuses = results.statuses()
         incomplete = bool(statuses["capped"] or statuses["rejected"] or rundir.finished(str(this.run)) == "PARTIAL")
         this.export(results, notice=say, **asked)
         this.end(f"{running.counted(len(args.runs), 'shards')}, {running.counted(len(results), 'rows')}", results, statuses, none="none", partial=incomplete)
     return Exit.PARTIAL if incomplete else Exit.COMPLETE
+
+
+def _look(stop: Stop) -> None:
+    """Raise Stopped where a signal has come."""
+    if stop.number is not None:
+        raise Stopped(stop.number)
 
 
 def _refuse(args: argparse.Namespace, layout: Layout, message: str) -> None:

@@ -7,6 +7,7 @@ its turn thus keeps nobody else waiting.
 
 import array
 import os
+import select
 import signal
 import socket
 import stat
@@ -49,6 +50,10 @@ class Unwritten(Exception):
 
     def __init__(self, name: str, number: int) -> None:
         self.name, self.number = name, number
+
+
+class Unread(Unwritten):
+    """Says that `name` could not be read to its end."""
 
 
 def call(words: list[str]) -> int | None:
@@ -147,7 +152,7 @@ def _input(words: list[str], folder: str) -> int:
         return os.open(os.devnull, os.O_RDONLY)
     if not stat.S_ISREG(os.fstat(0).st_mode):
         kept = _unnamed(folder)
-        while block := os.read(0, _AT_ONCE):
+        while block := _read(os.lseek(kept, 0, os.SEEK_CUR) > 0):
             try:
                 _write(kept, block)
             except OSError as error:
@@ -156,6 +161,19 @@ def _input(words: list[str], folder: str) -> int:
         os.dup2(kept, 0)
         os.close(kept)
     return os.dup(0)
+
+
+def _read(begun: bool) -> bytes:
+    """Read a block of standard input, for which a pipe that does not block is waited for; what goes wrong when some of it was read cannot be begun again."""
+    while True:
+        try:
+            return os.read(0, _AT_ONCE)
+        except BlockingIOError:
+            select.select([0], [], [])
+        except OSError as error:
+            if not begun:
+                raise
+            raise Unread(STANDARD_INPUT, error.errno or 0) from error
 
 
 def _ask(server: socket.socket, words: list[str], folder: str, files: list[int]) -> int | None:

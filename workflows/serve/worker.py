@@ -117,7 +117,7 @@ def _received(connection: socket.socket) -> Request | None:
             files.frombytes(content[: len(content) - len(content) % size])
     length, words, umask = REQUEST_HEAD.unpack(head) if len(head) == REQUEST_HEAD.size else (0, 0, 0)
     if len(files) == 4 and length <= _MAX_REQUEST and not flags & socket.MSG_CTRUNC:
-        body = connection.recv(length, socket.MSG_WAITALL)
+        body = _whole(connection, length)
         fields = body.split(b"\0")[:-1]
         if len(body) == length and len(fields) >= words:
             pairs = (field.partition(b"=") for field in fields[words:])
@@ -125,6 +125,15 @@ def _received(connection: socket.socket) -> Request | None:
     for file in files:
         os.close(file)
     return None
+
+
+def _whole(connection: socket.socket, length: int) -> bytes:
+    """Receive so many bytes, or what comes before the other end is closed. With a time limit MSG_WAITALL gives what is there."""
+    body, at = bytearray(length), 0
+    with memoryview(body) as view:
+        while at < length and (got := connection.recv_into(view[at:])):
+            at += got
+    return bytes(body[:at])
 
 
 @contextmanager

@@ -62,10 +62,12 @@ def perform(directory: str, run: str, tile: Tile, device: DeviceName = CPU.name)
         with logged(f"{directory}/logs", tile.key), _claimed(tile, on) as beat:
             counts = _STAGES[tile.stage](directory, run, tile, beat, on)
     except KernelError:
-        if multiprocessing.parent_process() is not None:
-            for other in _claims:  # only the tile that was on the GPU is to blame
-                claims.remove(other)
-        handover.give_way()
+        try:
+            if multiprocessing.parent_process() is not None:
+                for other in _claims.copy():  # only the tile that was on the GPU is to blame; others begin and end meanwhile
+                    claims.remove(other)
+        finally:
+            handover.give_way()
         raise
     finally:
         if on.takes_gpu:

@@ -89,6 +89,7 @@ class Searching(Tracker[QueryRange]):
         self.rejectable = max(100, queries // 10_000)
         pieces = {chunk: (count, self.amount(QueryRange(chunk, 0, count))) for chunk, count in manifest.chunks.items()}
         self._share = shard.ranges(pieces) if shard else {chunk: (0, count) for chunk, count in manifest.chunks.items()}
+        self._total = sum(self.amount(QueryRange(chunk, *share)) for chunk, share in self._share.items() if share[0] < share[1])  # asked for with each task
 
     def missing(self) -> Iterable[QueryRange]:
         largest = max(each.letters for each in self.manifest.database.slices) * len(self.manifest.parameters.strands)  # ranges are the same in all slices
@@ -146,7 +147,7 @@ class Searching(Tracker[QueryRange]):
         return letters * self.manifest.slice_of(number).letters * len(self.manifest.parameters.strands) + 1.0
 
     def total(self) -> float:
-        return sum(self.amount(QueryRange(chunk, start, stop)) for chunk, (start, stop) in self._share.items() if start < stop)
+        return self._total
 
     def weight(self, piece: QueryRange) -> float:
         return self.amount(piece) * SECONDS_PER_CELL
