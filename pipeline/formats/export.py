@@ -66,19 +66,23 @@ def destination(output: str) -> Iterator[BinaryIO]:
 
 def _temporary(path: Path) -> tuple[Path, BinaryIO]:
     """Open what becomes a file, under a name that all exports to it on this host have: one that was killed leaves it to the next. While one has it, or
-    where none can, a process has a name of its own."""
+    where none can, a process has a name of its own; so it has where somebody else made that file, or it has a second name, in a folder that others write to."""
     host = crc32(os.uname().nodename.encode())
     temporary = path.with_name(f".{path.name}.{host:08x}.tmp")
     with suppress(OSError), ExitStack() as opened:
         handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         opened.callback(os.close, handle)
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.path.samestat(temporary.stat(), os.fstat(handle)):  # else who had it has just given it its name
+        found = os.fstat(handle)
+        # Else who had it has just given it its name.
+        if os.path.samestat(temporary.stat(), found) and (found.st_uid, found.st_nlink) == (os.geteuid(), 1):
             os.ftruncate(handle, 0)
             opened.pop_all()
             return temporary, os.fdopen(handle, "wb", buffering=1 << 20)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    return temporary, temporary.open("wb", buffering=1 << 20)
+    temporary.unlink(missing_ok=True)
+    handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+    return temporary, os.fdopen(handle, "wb", buffering=1 << 20)
 
 
 @contextmanager
