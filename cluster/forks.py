@@ -45,7 +45,7 @@ _MAX_FOLDER_PATH = 107 - len("/pymp-12345678/listener-12345678")
 
 
 _folders: list[str] = []
-"""Of the socket, once it is made."""
+"""Names the folder of the socket, once it is made."""
 
 
 def clear() -> None:
@@ -72,7 +72,7 @@ _GPU_MODULES = ("dask_cuda", "cuda.core", "cupy")
 
 
 _TRACKED = "ignore:resource_tracker:UserWarning"
-"""What the tracker need not tell the terminal: that it cleans up after a process that was stopped while it began."""
+"""Hides from the terminal that the tracker cleans up after a process that was stopped while it began."""
 
 
 def track() -> None:

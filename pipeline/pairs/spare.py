@@ -6,10 +6,10 @@ from tidalign.pipeline.pairs.aligner import PairParameters
 from tidalign.pipeline.pairs.results import Results
 
 ROWS = 1_000
-"""Of the begin of the input that are looked at."""
+"""Bounds how many rows are looked at, from the begin of the input on."""
 
 LEAST = 10
-"""Pairs of which fewer say nothing."""
+"""Says of how many pairs at least something can be said."""
 
 _SPARE = r"^([3-9]|\d{2,})D|\D([3-9]|\d{2,})D$"
 """A CIGAR that begins or ends with the deletion of three letters or more: errors of reads are seldom there."""

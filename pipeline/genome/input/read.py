@@ -149,9 +149,10 @@ def _gather(records: Iterator[Record], wanted: Specifier, spec: str, arrays: Seq
             keep = twobit.is_selected(header, wanted.select) and not (wanted.select and selected)
             selected += keep
             name = _name(header, wanted, record) if keep else ""
-            listed = header.decode() if by_entry else name.removeprefix(">").strip() if wanted.nameparse == "full" else name
-            keep = keep and (subset is None or left[listed] > 0)
-            left[listed] -= keep
+            if keep and subset is not None:
+                listed = header.decode() if by_entry else name.removeprefix(">").strip() if wanted.nameparse == "full" else name
+                keep = left[listed] > 0
+                left[listed] -= keep
             uncounted += not keep and len(arrays) > 1
             counts = [0, 0]
             if keep and (joined or not one):

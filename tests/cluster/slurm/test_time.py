@@ -85,7 +85,7 @@ def test_of_an_array_only_the_job_whose_time_is_over_is_started_again(slurm: Sit
 
 @pytest.mark.slow
 def test_a_job_is_started_again_when_its_time_is_over(slurm: Site, tmp_path: Path, expected: bytes) -> None:
-    """Of two minutes: one before the end Slurm says so, or up to half a minute sooner, since it looks that often.
+    """Tells a job of two minutes one minute before its end, or up to half a minute sooner, since Slurm looks that often.
 
     So a later start has half a minute to itself; where a busy machine needs longer for it, the job is started once more.
     """

@@ -1,4 +1,4 @@
-"""What a caller sends to the server comes whole: long requests, and a standard input that does not come at once."""
+"""Receives whole what a caller sends to the server: long requests, and a standard input that does not come at once."""
 
 import os
 import socket
@@ -12,7 +12,7 @@ from tidalign.workflows.serve import client, worker
 
 
 def test_a_long_request_comes_whole() -> None:
-    """Of a caller with a large environment, from a socket with a time limit, which gives what is there."""
+    """Receives a megabyte from a socket with a time limit, which gives what is there."""
     ours, theirs = socket.socketpair(socket.AF_UNIX)
     theirs.settimeout(60)
     files = [os.open(os.devnull, os.O_RDWR) for _ in range(4)]
@@ -42,7 +42,7 @@ except client.Unread as error:
 
 
 def test_standard_input_is_read_whole_or_refused(tmp_path: Path) -> None:
-    """A pipe that does not block is waited for; what fails amid it is told, as its begin is gone."""
+    """Waits for a pipe that does not block, and tells what fails amid it, as its begin is gone."""
     environment = os.environ | {"TMPDIR": str(tmp_path)}
     here, there = os.pipe()
     os.set_blocking(here, False)
