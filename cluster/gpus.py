@@ -3,6 +3,7 @@
 import ctypes
 import fcntl
 import os
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -71,6 +72,14 @@ def shareable(count: int | None = None) -> bool:
         return all(pynvml.nvmlDeviceGetComputeMode(handle) == _DEFAULT_MODE for _, handle in list(_visible(pynvml))[:count])
     except pynvml.NVMLError:  # as with MIG
         return True
+
+
+def close() -> None:
+    """Close NVML, which `usable` has opened: a process that is forked from this one can then open it for itself, and not before."""
+    if nvml := sys.modules.get("pynvml"):
+        with suppress(nvml.NVMLError):  # at last: it is open no more
+            while True:
+                nvml.nvmlShutdown()
 
 
 def _visible(nvml: Any) -> Iterator[tuple[str, Any]]:

@@ -37,7 +37,7 @@ PAIR, ALONG, DOWN = (np.int64(operation) for operation in range(3))
 
 
 @jit
-def _save(spare, work, state, fence, last, null):
+def save(spare, work, state, fence, last, null):
     """Append the live row of a paused sweep to what is saved; `last`: place of the record before. Returns the place of the record's end."""
     size = lane_bytes(null)
     first, end = state[FIRST], state[END]
@@ -64,7 +64,7 @@ def _save(spare, work, state, fence, last, null):
 
 
 @jit
-def _restore(spare, work, state, fence, place, null):
+def restore(spare, work, state, fence, place, null):
     """Set a sweep back to a saved record."""
     size = lane_bytes(null)
     saved = spare[SAVED]
@@ -88,7 +88,7 @@ def _restore(spare, work, state, fence, place, null):
 
 
 @jit
-def _walk_back(spare, work, state, at, count):
+def walk_back(spare, work, state, at, count):
     """Walk from `at` (row, column, operation before) back to the first row of the segment in the trail, or to the anchor, and write runs of operations; returns
     how many."""
     reserve(spare, RUNS, 8 * (count + at[0] + at[1] + 1))
@@ -143,7 +143,7 @@ def one_side(work, spare, state, target, query, side, classes, scores, costs, ke
     while sweep(work, state, target, query, side, classes, scores, costs, kept, fence, holes, fenced, ranges, null) == PAUSED:
         state[TRAIL_END] = 0
         state[FIRST_ROW] = state[ROW] + 1
-        saved = _save(spare, work, state, fence, saved, null)
+        saved = save(spare, work, state, fence, saved, null)
     result = state.copy()
     at = np.zeros(3, np.int64)
     at[0], at[1], at[2] = state[BEST_ROW], state[BEST_COLUMN], -1
@@ -151,7 +151,7 @@ def one_side(work, spare, state, target, query, side, classes, scores, costs, ke
     while at[0] > 0 or at[1] > 0:
         if not swept:
             sweep(work, state, target, query, side, classes, scores, costs, kept, fence, holes, fenced, False, null)
-        count = _walk_back(spare, work, state, at, count)
+        count = walk_back(spare, work, state, at, count)
         if at[0] == 0:
             break
         # Back to the segment before, until it has the row.
@@ -163,7 +163,7 @@ def one_side(work, spare, state, target, query, side, classes, scores, costs, ke
                     fence[i] = begun[i]
                 fence[MASKING] = 0
             else:
-                _restore(spare, work, state, fence, load_i64(spare[SAVED] + 8 * (saved - 1)), null)
+                restore(spare, work, state, fence, load_i64(spare[SAVED] + 8 * (saved - 1)), null)
         swept = False
     for i in range(STATE):
         state[i] = result[i]

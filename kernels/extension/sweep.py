@@ -58,7 +58,7 @@ def dead(null):
 
 
 @uncounted
-def _reach(work, state, lines, column, null):
+def reach(work, state, lines, column, null):
     """Let the window hold the columns from the row's first to `column`."""
     size = lane_bytes(null)
     start = state[FIRST] - WINDOW_PAD
@@ -82,7 +82,7 @@ def _reach(work, state, lines, column, null):
 
 
 @uncounted
-def _score_columns(work, state, query, origin, onward, stop, scores, null):
+def score_columns(work, state, query, origin, onward, stop, scores, null):
     """Score the columns up to `stop` against every class of target letters."""
     size = lane_bytes(null)
     first = state[SCORED]
@@ -109,7 +109,7 @@ def start(work, state, columns, costs, classes, null):
     opened, extended, ydrop = costs[OPENED], costs[EXTENDED], costs[YDROP]
     reached = min(columns, ydrop // extended + 2) if extended > 0 else columns
     if reached + WINDOW_PAD > state[WINDOW_START] + work[WIDTH]:
-        _reach(work, state, lines, reached, null)
+        reach(work, state, lines, reached, null)
     floor = dead(null)
     from_c, from_d = lane(work, state, 0, 0, size), lane(work, state, 1, 0, size)
     store_lane(from_c, 0, null)
@@ -126,7 +126,7 @@ def start(work, state, columns, costs, classes, null):
 
 
 @uncounted
-def _border(work, state, last_row, columns, low, limit, best, to_c, trail, null):
+def border(state, last_row, columns, low, limit, best, to_c, trail, null):
     """Let an alignment that is not trimmed end in the last row or column: at the best cell reached by a pair of letters there, the last of equals.
 
     `best`: as it was before the row; in the last row the order in which cells came counts.
@@ -145,7 +145,7 @@ def _border(work, state, last_row, columns, low, limit, best, to_c, trail, null)
 
 
 @uncounted
-def _rebase(work, state, null):
+def rebase(work, state, null):
     """Move the base to the best value: the live row becomes relative to it."""
     size = lane_bytes(null)
     best = state[BEST]
@@ -202,10 +202,10 @@ def sweep(work, state, target, query, side, classes, scores, costs, kept, fence,
             break
         state[ROW] = r
         if beyond + WINDOW_PAD > state[WINDOW_START] + work[WIDTH]:
-            _reach(work, state, lines, beyond, null)
+            reach(work, state, lines, beyond, null)
         limit = min(end, columns + 1)
         if limit > state[SCORED]:
-            _score_columns(work, state, query, query_origin, onward, min(limit + SCORED_AHEAD, beyond), scores, null)
+            score_columns(work, state, query, query_origin, onward, min(limit + SCORED_AHEAD, beyond), scores, null)
         kind = classes[target[target_origin + onward * (r - 1)]]
         # The row before, the scores and the new row, at column 0.
         old = 2 * state[FLIPPED]
@@ -256,7 +256,7 @@ def sweep(work, state, target, query, side, classes, scores, costs, kept, fence,
         while low < limit and load_lane(to_c + low * size, null) == floor:
             low += 1
         if not trim and low < limit:
-            _border(work, state, r == rows, columns, low, limit, best_before, to_c, trail, null)
+            border(state, r == rows, columns, low, limit, best_before, to_c, trail, null)
         visited = max(limit - first, 0)
         if low < limit:
             last = limit - 1
@@ -289,5 +289,5 @@ def sweep(work, state, target, query, side, classes, scores, costs, kept, fence,
         state[FIRST], state[END] = low, new_end
         state[FLIPPED] = 1 - state[FLIPPED]
         if state[BEST] > costs[HEADROOM]:
-            _rebase(work, state, null)
+            rebase(work, state, null)
     return FINISHED

@@ -14,7 +14,7 @@ from numba import types
 from numba.core import cgutils
 
 from tidalign.kernels.runtime import vectors as vectors_host
-from tidalign.kernels.runtime.vectors import I8, I64, POINTER, intrinsic
+from tidalign.kernels.runtime.vectors import I8, I64, POINTER, intrinsic, load_lanes, splat, store_lanes
 
 COLUMN_LANES = (
     2 * vectors_host.VECTOR_LANES if binding.get_host_cpu_features().get("avx512bw") and "TIDALIGN_LANES" not in os.environ else vectors_host.VECTOR_LANES
@@ -42,12 +42,6 @@ def _constant(values, vector):
     return ir.Constant(vector, values if isinstance(values, list) else [values] * COLUMN_LANES)
 
 
-def _splat(b, value, vector):
-    empty = ir.Constant(vector, ir.Undefined)
-    first = b.insert_element(empty, b.trunc(value, vector.element), ir.Constant(ir.IntType(32), 0))
-    return _shuffle(b, first, empty, [0] * COLUMN_LANES)
-
-
 def _shuffle(b, one, other, lanes):
     return b.shuffle_vector(one, other, ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes))
 
@@ -67,16 +61,6 @@ def _plus(b, one, other):
 
 def _minus(b, one, other):
     return _call(b, "ssub.sat", one, other)
-
-
-def _load(b, address, vector, lanes=0):
-    if lanes:
-        address = b.add(address, ir.Constant(I64, lanes * (vector.element.width // 8)))
-    return b.load(b.inttoptr(address, POINTER), align=1, typ=vector)
-
-
-def _store(b, value, address):
-    b.store(value, b.inttoptr(address, POINTER), align=1)
 
 
 def _prefix_maximum(b, values, low):
@@ -102,10 +86,10 @@ class _Block:
         self.places = places
         opened, extended, self.threshold, best = costs
         self.low = _constant(floor(self.vector.element), self.vector)
-        self.opened = _splat(b, opened, self.vector)
-        self.extended = _splat(b, extended, self.vector)
-        self.best = _splat(b, best, self.vector)
-        self.threshold = _splat(b, self.threshold, self.vector)
+        self.opened = splat(b, opened, self.vector)
+        self.extended = splat(b, extended, self.vector)
+        self.best = splat(b, best, self.vector)
+        self.threshold = splat(b, self.threshold, self.vector)
         self.ramp = b.mul(self.extended, _constant(list(range(COLUMN_LANES)), self.vector))
         self.raised = b.sub(b.add(self.ramp, self.extended), self.opened)
         self.whole = b.mul(self.extended, _constant(COLUMN_LANES, self.vector))
@@ -117,8 +101,8 @@ class _Block:
         b, vector, low = self.b, self.vector, self.low
         shift = b.mul(offset, ir.Constant(I64, self.size))
         from_c, from_d, scores, to_c, to_d, trail = self.places
-        diagonal = _plus(b, _load(b, b.add(from_c, shift), vector, -1), _load(b, b.add(scores, shift), vector))
-        down = _load(b, b.add(from_d, shift), vector)
+        diagonal = _plus(b, load_lanes(b, b.add(from_c, shift), vector, -1), load_lanes(b, b.add(scores, shift), vector))
+        down = load_lanes(b, b.add(from_d, shift), vector)
         raised = b.select(b.icmp_signed(">", down, diagonal), low, _plus(b, diagonal, self.raised))
         if inside is not None:
             raised = b.select(inside, raised, low)
@@ -131,16 +115,16 @@ class _Block:
         is_gap = b.icmp_signed(">", gap, diagonal)
         value = _larger(b, diagonal, gap)
         alive = b.icmp_signed(">=", value, self.threshold)
-        _store(b, b.select(alive, value, low), b.add(to_c, shift))
+        store_lanes(b, b.select(alive, value, low), b.add(to_c, shift))
         extended = _minus(b, down, self.extended)
         opened = b.select(is_gap, low, _minus(b, diagonal, self.opened))
-        _store(b, _larger(b, extended, opened), b.add(to_d, shift))
+        store_lanes(b, _larger(b, extended, opened), b.add(to_d, shift))
         opened_down = b.icmp_signed(">", opened, extended)
         opened_across = b.icmp_signed(">", opened, _minus(b, across, self.extended))
         flags = b.sext(opened_down, vector)
         for condition in (opened_across, b.icmp_signed(">", across, down), is_gap):
             flags = b.add(b.add(flags, flags), b.sext(condition, vector))
-        _store(b, b.trunc(flags, ir.VectorType(I8, COLUMN_LANES)), b.add(trail, offset))
+        store_lanes(b, b.trunc(flags, ir.VectorType(I8, COLUMN_LANES)), b.add(trail, offset))
         reached = b.icmp_signed(">=", diagonal, self.best)
         if inside is not None:
             reached = b.and_(reached, inside)
@@ -174,7 +158,7 @@ def row(typing, places, columns, costs, carried, null):
         block = _Block(b, cgutils.unpack_tuple(b, args[0]), cgutils.unpack_tuple(b, args[2]), null)
         columns, carried = args[1], args[3]
         zero, lanes = ir.Constant(I64, 0), ir.Constant(I64, COLUMN_LANES)
-        entering = _splat(b, b.load(b.inttoptr(carried, POINTER), align=8, typ=I64), vector)
+        entering = splat(b, b.load(b.inttoptr(carried, POINTER), align=8, typ=I64), vector)
         begin = b.block
         loop, body, rest, tail, hit, done, out = (b.append_basic_block(f"row.{name}") for name in ("loop", "body", "rest", "tail", "hit", "done", "out"))
         b.branch(loop)
@@ -200,7 +184,7 @@ def row(typing, places, columns, costs, carried, null):
 
         b.position_at_end(tail)
         ramp = _constant(list(range(COLUMN_LANES)), vector)
-        inside = b.icmp_signed("<", ramp, _splat(b, left, vector))
+        inside = b.icmp_signed("<", ramp, splat(b, left, vector))
         tail_carry, tail_reached = block.cells(offset, carry, inside)
         tail_bits = _bits(b, tail_reached)
         partial = b.block

@@ -9,7 +9,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from tidalign.kernels.runtime.vectors import I8, I16, I64, POINTER, VECTOR_LANES, intrinsic
+from tidalign.kernels.runtime.vectors import I8, I16, I64, VECTOR_LANES, intrinsic, load_lanes, splat, store_lanes
 
 VECTOR = ir.VectorType(I16, VECTOR_LANES)
 BYTES = 2 * VECTOR_LANES
@@ -33,26 +33,16 @@ def _constant(value):
     return ir.Constant(VECTOR, [value] * VECTOR_LANES)
 
 
-def _splat(b, value):
-    empty = ir.Constant(VECTOR, ir.Undefined)
-    first = b.insert_element(empty, b.trunc(value, I16), ir.Constant(ir.IntType(32), 0))
-    return b.shuffle_vector(first, empty, ir.Constant(ir.VectorType(ir.IntType(32), VECTOR_LANES), [0] * VECTOR_LANES))
-
-
 def _call(b, name, one, other):
     return b.call(cgutils.get_or_insert_function(b.module, ir.FunctionType(VECTOR, [VECTOR, VECTOR]), f"llvm.{name}.v{VECTOR_LANES}i16"), [one, other])
 
 
 def _load(b, address, vectors=0):
-    if vectors:
-        address = b.add(address, ir.Constant(I64, vectors * BYTES))
-    return b.load(b.inttoptr(address, POINTER), align=2, typ=VECTOR)
+    return load_lanes(b, address, VECTOR, vectors * VECTOR_LANES)
 
 
 def _store(b, value, address, vectors=0):
-    if vectors:
-        address = b.add(address, ir.Constant(I64, vectors * BYTES))
-    b.store(value, b.inttoptr(address, POINTER), align=2)
+    store_lanes(b, value, address, vectors * VECTOR_LANES)
 
 
 def _chosen(b, letters, if_set, if_clear):
@@ -67,7 +57,7 @@ class _Column:
 
     def __init__(self, b, state, costs):
         self.b = b
-        self.opened, self.extended, self.ydrop = (_splat(b, cost) for cost in costs)
+        self.opened, self.extended, self.ydrop = (splat(b, cost, VECTOR) for cost in costs)
         self.scores = [_load(b, state, SCORES + i) for i in range(4)]
         self.ends = _load(b, state, ENDS)
         self.low = _constant(DEAD)
@@ -121,7 +111,7 @@ def inspect_row(typing, columns, first, shared, stop, room, state, costs):
         step = _Column(b, state, cgutils.unpack_tuple(b, args[6]))
         low = _constant(DEAD)
         types_ = [I64, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR]
-        ramp = _splat(b, first)
+        ramp = splat(b, first, VECTOR)
         place = b.add(columns, b.mul(first, ir.Constant(I64, COLUMN_BYTES)))
         begun = [place, ramp, low, low, _load(b, state, LINE), _constant(-1)]
         begin = b.block

@@ -1,6 +1,7 @@
 """Keeps compiled kernels between runs: for each module in a folder named after its sources, because numba's own cache does not see edits in imported
 modules."""
 
+import gc
 import hashlib
 import os
 import pickle
@@ -21,7 +22,7 @@ from tidalign.kernels.runtime.closed import closed, make, objection
 from tidalign.kernels.runtime.numba_internals import begin_runtime, compiled_runtime, difference, packed, rebuilt, unpacked
 from tidalign.kernels.runtime.sources import sources
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "boundscheck": False, "error_model": "numpy"}
+_OPTIONS: dict[str, Any] = {"nogil": True, "boundscheck": False, "error_model": "numpy", "no_cfunc_wrapper": True}  # which C would call a kernel by
 
 
 @cache
@@ -112,15 +113,32 @@ def _tell(begins: bool) -> None:
 
 @cache
 def _listen() -> None:
-    """Listen to numba's compiler, and tell LISTENERS when a kernel begins to be compiled and when it is."""
+    """Listen to numba's compiler, and tell LISTENERS when a kernel begins to be compiled and when it is.
+
+    Meanwhile nobody looks for garbage: an eighth of numba's time would go into looking at objects that stay until the kernel is done.
+    """
     events: Any = import_module("numba.core.event")
 
     class Compiled(events.Listener):  # type: ignore[misc]
+        """Hears of one kernel at a time, and of those that it calls meanwhile: numba's lock is held."""
+
+        depth, collects = 0, False
+
         def on_start(self, event: Any) -> None:
+            if not self.depth:
+                self.collects = gc.isenabled()
+                gc.disable()
+            self.depth += 1
             _tell(True)
 
         def on_end(self, event: Any) -> None:
             _tell(False)
+            self.depth -= 1
+            if self.collects and not self.depth:
+                gc.enable()
+            failed = getattr(event, "_exc_details", None) is not None  # numba's `is_failed` says the opposite
+            if failed and isinstance(kept := event.data["dispatcher"]._cache, _Kept):
+                kept.give_up()
 
     events.register("numba:compile", Compiled())
 
@@ -144,6 +162,7 @@ class _Kept:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._name = f"{below(function.__module__)}/{function.__qualname__}-{function.__code__.co_firstlineno}"
+        self._claimed = set[str]()
         bases()  # now: processes that are forked from this one share a temporary folder
 
     @property
@@ -158,8 +177,9 @@ class _Kept:
         if (found := self._load(entry, sig, target_context)) is None:
             with compiling():
                 entries.claim(entry)
+            self._claimed.add(entry)
             if (found := self._load(entry, sig, target_context)) is not None:  # by whoever had claimed it
-                entries.release(entry)
+                self._release(entry)
         if found is None:
             target_context.refresh()
         return found
@@ -181,6 +201,15 @@ class _Kept:
         if not result.library.has_dynamic_globals and all(each.can_cache for each in result.lifted):
             content: bytes = import_module("numba.core.serialize").dumps((sig, (packed(result.library), *result._reduce()[1:])))
             entries.save(entry, content)
+        self._release(entry)
+
+    def give_up(self) -> None:
+        """Let others compile what could not be compiled here."""
+        for entry in list(self._claimed):
+            self._release(entry)
+
+    def _release(self, entry: str) -> None:
+        self._claimed.discard(entry)
         entries.release(entry)
 
     def _entry(self, sig: Any, codegen: Any) -> str:

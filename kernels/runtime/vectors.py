@@ -43,21 +43,25 @@ def _constant(value: int, vector: Any) -> Any:
     return ir.Constant(vector, [value] * VECTOR_LANES)
 
 
-def _splat(b: Any, value: Any, vector: Any) -> Any:
-    """Put `value` (int64) into every lane."""
+def splat(b: Any, value: Any, vector: Any) -> Any:
+    """Put `value` (int64) into every lane of a vector, whatever its width."""
     empty = ir.Constant(vector, ir.Undefined)
     first = b.insert_element(empty, b.trunc(value, vector.element), ir.Constant(I32, 0))
-    return b.shuffle_vector(first, empty, ir.Constant(ir.VectorType(I32, VECTOR_LANES), [0] * VECTOR_LANES))
+    return b.shuffle_vector(first, empty, ir.Constant(ir.VectorType(I32, vector.count), [0] * vector.count))
 
 
-def _load(b: Any, address: Any, vector: Any, lanes: int = 0) -> Any:
-    if lanes:
-        address = b.add(address, ir.Constant(I64, lanes * (vector.element.width // 8)))
-    return b.load(b.inttoptr(address, POINTER), align=1, typ=vector)
+def load_lanes(b: Any, address: Any, vector: Any, lanes: int = 0) -> Any:
+    """Load a vector from an address, or from so many lanes further on."""
+    return b.load(b.inttoptr(_beyond(b, address, vector, lanes), POINTER), align=1, typ=vector)
 
 
-def _store(b: Any, value: Any, address: Any) -> None:
-    b.store(value, b.inttoptr(address, POINTER), align=1)
+def store_lanes(b: Any, value: Any, address: Any, lanes: int = 0) -> None:
+    """Store a vector at an address, or so many lanes further on."""
+    b.store(value, b.inttoptr(_beyond(b, address, value.type, lanes), POINTER), align=1)
+
+
+def _beyond(b: Any, address: Any, vector: Any, lanes: int) -> Any:
+    return b.add(address, ir.Constant(I64, lanes * (vector.element.width // 8))) if lanes else address
 
 
 def _larger(b: Any, x: Any, y: Any) -> Any:
@@ -69,8 +73,8 @@ def _inside(b: Any, best: Any, k: Any, n: Any, m: Any) -> Any:
     """Keep `best` where the cell lies in the matrix, else give NULL. Both tests are unsigned, so they catch negative offsets and rows as well."""
     vector = best.type
     ramp = ir.Constant(vector, list(range(VECTOR_LANES)))
-    row = b.sub(best, b.add(_splat(b, k, vector), ramp))
-    outside = b.or_(b.icmp_unsigned(">", best, _splat(b, m, vector)), b.icmp_unsigned(">", row, _splat(b, n, vector)))
+    row = b.sub(best, b.add(splat(b, k, vector), ramp))
+    outside = b.or_(b.icmp_unsigned(">", best, splat(b, m, vector)), b.icmp_unsigned(">", row, splat(b, n, vector)))
     return b.select(outside, _constant(_null(vector.element), vector), best)
 
 
@@ -102,13 +106,13 @@ def taken(b: Any, best: Any, ways: list[Any], constant: Callable[[int], Any]) ->
 
 def _cells(b: Any, vector: Any, sources: list[Any], k: Any, n: Any, m: Any, keep: bool) -> tuple[Any, list[Any], Any]:
     """Compute M, gap states (I1, D1, I2, D2) and directions of a block; `sources`: addresses of M[s-x] and, for each piece, M[s-o-e], I[s-e], D[s-e]."""
-    mismatch = b.add(_load(b, sources[0], vector), _constant(1, vector))
+    mismatch = b.add(load_lanes(b, sources[0], vector), _constant(1, vector))
     gaps = []
     opened = []
     for piece in range(len(sources) // 3):
         opening, insertion, deletion = sources[1 + 3 * piece : 4 + 3 * piece]
-        open_i, extend_i = _load(b, opening, vector, 1), _load(b, insertion, vector, 1)
-        open_d, extend_d = _load(b, opening, vector, -1), _load(b, deletion, vector, -1)
+        open_i, extend_i = load_lanes(b, opening, vector, 1), load_lanes(b, insertion, vector, 1)
+        open_d, extend_d = load_lanes(b, opening, vector, -1), load_lanes(b, deletion, vector, -1)
         gaps += [_larger(b, open_i, extend_i), b.add(_larger(b, open_d, extend_d), _constant(1, vector))]
         # Extending wins a tie.
         opened += [b.icmp_signed(">", open_i, extend_i), b.icmp_signed(">", open_d, extend_d)]
@@ -138,9 +142,9 @@ def _gap_cells(pieces: int, keep: bool) -> Any:
             sources, targets = places[: 1 + 3 * pieces], places[1 + 3 * pieces :]
             best, gaps, directions = _cells(b, vector, sources, args[2], args[3], args[4], keep)
             for value, target in zip([best, *gaps], targets, strict=True):
-                _store(b, value, target)
+                store_lanes(b, value, target)
             if keep:
-                _store(b, directions, args[6])
+                store_lanes(b, directions, args[6])
             return context.get_dummy_value()
 
         return types.void(addresses, types.int64, types.int64, types.int64, types.int64, null, types.int64), codegen
@@ -167,11 +171,11 @@ def _single_cells(keep: bool) -> Any:
             mismatch, gap, kept, target = (b.add(place, args[1]) for place in cgutils.unpack_tuple(b, args[0]))
             vector = _vector(_element(null))
             one = _constant(1, vector)
-            best = _larger(b, b.add(_load(b, mismatch, vector), one), _load(b, gap, vector, 1))
-            best = _larger(b, best, b.add(_load(b, gap, vector, -1), one))
+            best = _larger(b, b.add(load_lanes(b, mismatch, vector), one), load_lanes(b, gap, vector, 1))
+            best = _larger(b, best, b.add(load_lanes(b, gap, vector, -1), one))
             if keep:
-                _store(b, _load(b, kept, vector), args[6])
-            _store(b, _inside(b, best, args[2], args[3], args[4]), target)
+                store_lanes(b, load_lanes(b, kept, vector), args[6])
+            store_lanes(b, _inside(b, best, args[2], args[3], args[4]), target)
             return context.get_dummy_value()
 
         return types.void(addresses, types.int64, types.int64, types.int64, types.int64, null, types.int64), codegen
@@ -188,7 +192,7 @@ def fill_null(typing: Any, address: Any, null: Any) -> Any:
 
     def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
         vector = _vector(_element(null))
-        _store(b, _constant(_null(vector.element), vector), args[0])
+        store_lanes(b, _constant(_null(vector.element), vector), args[0])
         return context.get_dummy_value()
 
     return types.void(types.int64, null), codegen
@@ -219,7 +223,7 @@ def store_lane(typing: Any, address: Any, value: Any, null: Any) -> Any:
     """Store an int64 as an offset."""
 
     def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
-        _store(b, b.trunc(args[1], _element(null)), args[0])
+        store_lanes(b, b.trunc(args[1], _element(null)), args[0])
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64, null), codegen
@@ -245,7 +249,7 @@ load_u8 = _loader(I8, types.int64)
 def _storer(element: Any, source: Any) -> Any:
     def define(typing: Any, address: Any, value: Any) -> Any:
         def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
-            _store(b, args[1] if element is I64 else b.trunc(args[1], element), args[0])
+            store_lanes(b, args[1] if element is I64 else b.trunc(args[1], element), args[0])
             return context.get_dummy_value()
 
         return types.void(types.int64, source), codegen

@@ -9,10 +9,10 @@ columns in a row is below what ends the one, so it is for the other. And their b
 from typing import Any
 
 from llvmlite import binding, ir
-from numba import extending, types
+from numba import types
 from numba.core import cgutils
 
-intrinsic: Any = extending.intrinsic
+from tidalign.kernels.runtime.vectors import I8, I16, I32, I64, intrinsic, load_lanes, splat
 
 HIT_LANES = 16
 """Hits that are looked at together."""
@@ -30,19 +30,7 @@ of the first alone, which is the right one or the left one."""
 ENDED, ENDED_BELOW = -16_000, -9_000
 """A sum that has ended, which is set anew after each pair of columns; others are not below half of the widest x-drop."""
 
-I8, I16, I32, I64 = (ir.IntType(bits) for bits in (8, 16, 32, 64))
-POINTER = ir.PointerType()
 BYTES, SHORTS = ir.VectorType(I8, HIT_LANES), ir.VectorType(I16, HIT_LANES)
-
-
-def _load(b: Any, address: Any, offset: int) -> Any:
-    return b.load(b.inttoptr(b.add(address, ir.Constant(I64, offset)), POINTER), align=1, typ=BYTES)
-
-
-def _splat(b: Any, value: Any) -> Any:
-    empty = ir.Constant(SHORTS, ir.Undefined)
-    first = b.insert_element(empty, b.trunc(value, I16), ir.Constant(I32, 0))
-    return b.shuffle_vector(first, empty, ir.Constant(ir.VectorType(I32, HIT_LANES), [0] * HIT_LANES))
 
 
 def _same(value: int, vector: Any) -> Any:
@@ -89,13 +77,13 @@ def sieve(typing: Any, words: Any, tables: Any, xdrop: Any, limit: Any) -> Any:
 
     def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
         words, tables = args[:2]
-        drop, limit = _splat(b, args[2]), _splat(b, args[3])
-        sums, *peaks = (_load(b, tables, HIT_LANES * table) for table in (SUM, BACKWARD, FORWARD))
+        drop, limit = splat(b, args[2], SHORTS), splat(b, args[3], SHORTS)
+        sums, *peaks = (load_lanes(b, tables, BYTES, HIT_LANES * table) for table in (SUM, BACKWARD, FORWARD))
         bests, ends = [], []
         for backward, kinds in ((True, range(LEFTS)), (False, range(LEFTS, LEFTS + RIGHTS))):
             total = best = _same(0, SHORTS)
             for kind in kinds:
-                rows = _turned(b, [_load(b, words, 8 * HIT_LANES * kind + HIT_LANES * row) for row in range(8)])[: WORD // 4]
+                rows = _turned(b, [load_lanes(b, words, BYTES, 8 * HIT_LANES * kind + HIT_LANES * row) for row in range(8)])[: WORD // 4]
                 for row in reversed(rows) if backward else rows:
                     pairs = [b.and_(row, _same(15, BYTES)), b.lshr(row, _same(4, BYTES))]
                     for pair in reversed(pairs) if backward else pairs:

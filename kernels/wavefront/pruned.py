@@ -251,5 +251,5 @@ def solve(work, q, n, t, m, model, free, cut, edit, unit, keep, null):
     stop = work[END]
     start = np.int64(0)
     if keep:
-        start = trace_gaps(work, q, t, model, s, stop, M, null)
+        start = trace_gaps(work, q, t, model, s, stop, M)
     return s, start, stop

@@ -60,5 +60,5 @@ def solve(work, spare, q, n, t, m, model, free, begin, end, bound, most, keep, n
     start = np.int64(0)
     if keep:
         single = model[0] == 1
-        start = trace_single(work, model, s, stop, min(m, n + stop), null) if single else trace_gaps(work, q, t, model, s, stop, end, null)
+        start = trace_single(work, model, s, stop, min(m, n + stop), null) if single else trace_gaps(work, q, t, model, s, stop, end)
     return s, start, stop

@@ -101,7 +101,7 @@ def trace_single(work, model, s, k, h, null):
 
 
 @jit
-def trace_gaps(work, q, t, model, s, k, state, null):
+def trace_gaps(work, q, t, model, s, k, state):
     """Append the operations that lead to a state (0 M, 1 I1, 2 D1, 3 I2, 4 D2) on diagonal k at step s, by the directions; matches are found anew.
 
     Invariant: OPS holds, from the end on, what leads from the state on diagonal k at step s to the end. A state's byte of directions says where it came from:

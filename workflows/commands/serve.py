@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from tidalign.cluster.errors import NoWorkers
-from tidalign.cluster.gpus import TASKS_OF_A_GPU
+from tidalign.cluster.gpus import TASKS_OF_A_GPU, close
 from tidalign.cluster.task import cores
 from tidalign.workflows import cli
 from tidalign.workflows.commands import genome  # noqa: F401 workers have it from here
@@ -30,6 +30,7 @@ def command(args: argparse.Namespace) -> Exit:
             say("the server has ended" if found else "no server of this user runs here")
         return Exit.COMPLETE
     gpus = choose(Resources(device=args.device, gpus=args.gpus), hires=False)
+    close()
     names, device = list(gpus.names), gpus.device.name
     count = args.processes or ((TASKS_OF_A_GPU if gpus.shareable else 1) * len(names) if names else cores())
     own: dict[str, str] = {}

@@ -117,6 +117,24 @@ def test_a_run_compiles_nothing_that_is_listed(listed: tuple[str, tuple[int, ...
     assert subprocess.run([sys.executable, "-c", counted], env=environment, capture_output=True, text=True, check=True).stdout == "0\n", "all of it is there"
 
 
+FAILING = """
+import gc; from numba import types; from numba.core.errors import TypingError
+from tidalign.kernels.runtime import claims; from tidalign.kernels.runtime.numba_cache import wanted; from tidalign.kernels.text.lines import copy_ranges as kernel
+collected = gc.isenabled()
+text = (types.unicode_type,) * 4
+try:
+    kernel.compile(text)
+except TypingError:
+    print(wanted(kernel, text), claims._held, gc.isenabled() == collected)
+"""
+
+
+def test_a_kernel_that_cannot_be_compiled_is_claimed_no_longer(tmp_path: Path) -> None:
+    """Another process would wait for its claim for as long as this one lives."""
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "NUMBA_CACHE_DIR": ""}
+    assert subprocess.run([sys.executable, "-c", FAILING], env=environment, capture_output=True, text=True, check=True).stdout == "True {} True\n"
+
+
 def test_processes_end_with_what_they_were_begun_for(tmp_path: Path) -> None:
     """A run that ends before kernels are compiled leaves no process behind, and the next one begins again."""
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "NUMBA_CACHE_DIR": ""}

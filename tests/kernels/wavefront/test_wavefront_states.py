@@ -181,6 +181,6 @@ def test_rows_are_trimmed(model: str) -> None:
         if model == "edit":
             trace_single(work, gap_model(penalties), bound, work[END], m, np.int16(-0x8000))
         else:
-            trace_gaps(work, q, t, gap_model(penalties), bound, work[END], M, np.int16(-0x8000))
+            trace_gaps(work, q, t, gap_model(penalties), bound, work[END], M)
         found.append((int(bound), copied(work, CIGAR, int(work[CIGAR_COUNT])).tolist()))
     assert found[0] == found[1] == found[2] and cells[0] > cells[1] > 1.6 * cells[2]

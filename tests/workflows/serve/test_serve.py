@@ -245,3 +245,18 @@ def test_callers_share_gpus(tmp_path: Path) -> None:
         done = served.call(*sides, "--format=lav")
     with server(tmp_path, "--workers", "1") as served:
         assert (done.returncode, done.stdout, done.stderr) == (0, served.call(*sides, "--format=lav").stdout, b"")
+
+
+@pytest.mark.gpu
+def test_a_call_is_done_on_a_gpu(tmp_path: Path) -> None:
+    """The server's workers are forked, and each begins CUDA and NVML for itself."""
+    sides = pair(tmp_path, 6000)
+    with server(tmp_path, "--device", "gpu", "--gpus", "1") as served:
+        done = served.call(*sides, "--format=lav")
+        code = "import sys; from tidalign.workflows.serve import client; sys.exit(client.call(sys.argv[1:]))"
+        words = [sys.executable, "-c", code, "genome", *map(str, sides), "--quiet", "-o", str(tmp_path / "run")]
+        assert subprocess.run(words, env=served.surroundings).returncode == 0
+        report = json.loads((tmp_path / "run" / "report.json").read_text())
+        assert (report["workers"], len(report["gpus"])) == (0, 1)
+    with server(tmp_path, "--workers", "1", "--device", "cpu") as served:
+        assert (done.returncode, done.stdout, done.stderr) == (0, served.call(*sides, "--format=lav").stdout, b"")

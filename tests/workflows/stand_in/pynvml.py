@@ -7,8 +7,20 @@ class NVMLError(Exception):
     pass
 
 
+_opened: list[int] = []
+
+
 def nvmlInit() -> None:
-    pass
+    """Open, but not where the process that this one was forked from had not closed: as NVML itself, whose files a fork may not use."""
+    if {*_opened} - {os.getpid()}:
+        raise NVMLError("The operating system has blocked the request.")
+    _opened.append(os.getpid())
+
+
+def nvmlShutdown() -> None:
+    if not _opened:
+        raise NVMLError("Uninitialized")
+    _opened.pop()
 
 
 def nvmlDeviceGetCount() -> int:
