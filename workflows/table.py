@@ -8,10 +8,11 @@ import pyarrow as pa
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.pairs import subset
 from tidalign.pipeline.pairs.aligner import align_batch, aligner_of, work
-from tidalign.pipeline.pairs.models import PenaltiesLike, is_whole
+from tidalign.pipeline.pairs.models import PenaltiesLike
 from tidalign.pipeline.pairs.pack import RecordPlace, check_letters, check_names, pack_pairs
 from tidalign.pipeline.pairs.threads import on_threads, shared, threads_of
 from tidalign.pipeline.schema import PAIRS
+from tidalign.pipeline.whole import is_whole
 from tidalign.workflows.options.nearest import named
 from tidalign.workflows.options.scoring import pair_parameters
 from tidalign.workflows.run.devices import of_process

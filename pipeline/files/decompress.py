@@ -7,17 +7,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from isal import isal_zlib  # three times as fast as zlib
 
 from tidalign.pipeline.errors import InputError
 
-try:
-    from isal import isal_zlib as zlib  # three times as fast as zlib; made for x86-64 and ARM64 only
-except ImportError:  # pragma: no cover
-    import zlib  # type: ignore[no-redef]
+_Damaged: Any = isal_zlib.error  # whose type is said to be an exception, not a class of them
 
-_Damaged: Any = zlib.error
-
-crc32: Callable[..., int] = zlib.crc32
+crc32: Callable[..., int] = isal_zlib.crc32
 """CRC-32 of bytes, after a value of those before them: some gigabytes a second."""
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -135,7 +131,7 @@ def _blocks(path: str, start: int, raw: bytes) -> Iterator[bytes]:
     while place < len(raw):
         size = _block_bytes(raw[place : place + _HEADER])
         try:
-            yield zlib.decompress(view[place : place + size], _GZIP)
+            yield isal_zlib.decompress(view[place : place + size], _GZIP)
         except _Damaged as error:
             raise InputError(path, "whole BGZF data", f"a damaged block at byte {start + place} ({error})", _AGAIN) from error
         place += size
@@ -170,7 +166,7 @@ def decompress(read: Callable[[int], bytes]) -> Iterator[bytes]:
                 if not data.startswith(GZIP_MAGIC):
                     raise Damage("the end of the file after the gzip data", f"{data[:8]!r}", _AGAIN)
                 bgzf = bgzf or is_bgzf(data)
-                decoder = zlib.decompressobj(_GZIP)
+                decoder = isal_zlib.decompressobj(_GZIP)
             try:
                 piece = decoder.decompress(data, PIECE_BYTES)
             except _Damaged as error:

@@ -1,7 +1,5 @@
 """What a genome run computes: everything that can change an alignment, and nothing that cannot."""
 
-import hashlib
-import json
 import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -97,9 +95,6 @@ class GenomeParameters:
         fixed = {name: tuple(values[name]) if values[name] is not None else None for name in ("chain", "seed_filter", "matching", "query_depth")}
         filters = tuple((name, low, high) for name, low, high in values["filters"])
         return cls(**{**values, **fixed, "filters": filters, "scoring": Scoring(**scoring)})
-
-    def digest(self) -> str:
-        return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()
 
 
 def genome_parameters(

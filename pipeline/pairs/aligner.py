@@ -1,7 +1,5 @@
 """Describe aligners of pairs as values (parameters, schema of rows, form on each device, estimate of work), and run one over a table of pairs."""
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -87,9 +85,6 @@ class PairParameters:
         """Give what the kernels take besides penalties."""
         heuristic, ambiguous = self.heuristic and Heuristic.parse(self.heuristic), "match" if self.ambiguous == "match" else "mismatch"
         return {"ends_free": self.ends_free, "cigar": not self.penalty_only, "ambiguous": ambiguous, "heuristic": heuristic}
-
-    def digest(self) -> str:
-        return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()
 
 
 EXPECTED_DIVERGENCE = 0.1

@@ -1,10 +1,10 @@
 """Name gap models in Python: `tidalign.Affine(4, 6, 2)` in place of the text `affine:4,6,2`."""
 
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 from tidalign.kernels.scoring.penalties import Penalties
+from tidalign.pipeline.whole import is_whole
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,3 @@ def ends(ends_free: Any) -> tuple[Any, ...]:
     """Give the letters that are free at the four ends; one number is for all of them."""
     given = (ends_free,) * 4 if is_whole(ends_free) else tuple(ends_free) if hasattr(ends_free, "__iter__") else (ends_free,)
     return tuple(int(end) if is_whole(end) else end for end in given)
-
-
-def is_whole(value: Any) -> bool:
-    """Tell whether a value is a whole number, of Python or NumPy; True and False are none."""
-    return isinstance(value, Integral) and not isinstance(value, bool)

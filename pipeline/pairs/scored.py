@@ -14,7 +14,7 @@ from tidalign.kernels.local.coding import Coded, Coding
 from tidalign.kernels.scoring.substitution import DNA, Substitution
 from tidalign.kernels.wavefront.alignments import Alignments, cigar_counts, cigar_text
 from tidalign.pipeline.pairs.choices import AMBIGUOUS, STRANDS
-from tidalign.pipeline.pairs.models import is_whole
+from tidalign.pipeline.whole import is_whole
 
 MAX_DROP = 2**31 - 1
 """Of a z-drop and of a bonus."""

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalign.pipeline.device import Device, cores
-from tidalign.pipeline.pairs.models import is_whole
 from tidalign.pipeline.text import cuts
+from tidalign.pipeline.whole import is_whole
 
 BATCHES_A_THREAD = 4
 """Batches of each thread, at least, where there are pairs for them: so all are done at about the same time."""

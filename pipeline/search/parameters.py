@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from tidalign.kernels.local.choices import SEARCH_SPANS
 from tidalign.kernels.scoring.substitution import DNA, PROTEIN, Substitution
 from tidalign.pipeline.pairs.choices import STRANDS
-from tidalign.pipeline.pairs.models import is_whole
 from tidalign.pipeline.pairs.scored import MAX_DROP, ScoreParameters
+from tidalign.pipeline.whole import is_whole
 
 SCORINGS = {DNA: "match:2,mismatch:-3,gap:5,2", PROTEIN: "blosum62,gap:11,1"}
 """By alphabet, where none is given: those of blastn and blastp."""

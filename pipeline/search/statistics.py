@@ -7,9 +7,10 @@ numbers and their sources are in kernels/scoring/matrices/karlin_altschul*.tsv. 
 """
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,24 +28,28 @@ class DatabaseSize(NamedTuple):
     sequences: int
 
 
-class Statistics(Protocol):
-    """Tells how good scores are."""
-
-    def bits(self, score: Integers) -> Floats:
-        """Give the bit score of each score."""
-
-    def evalues(self, score: Integers, query: Integers, target: Integers, database: DatabaseSize) -> Floats:
-        """Give the E-value of each score of a query and a target of so many letters."""
-
-
 @dataclass(frozen=True, slots=True)
-class Proteins:
-    """Parameters of the distribution of the scores of local alignments of one matrix and gap; slope, variance and covariance of the lengths they take up."""
+class Statistics(ABC):
+    """Tells how good scores are, by parameters of the distribution of the scores of local alignments."""
 
     decay: float
     """lambda"""
     scale: float
     """K"""
+
+    def bits(self, score: Integers) -> Floats:
+        """Give the bit score of each score."""
+        return np.asarray((self.decay * score - math.log(self.scale)) / math.log(2))
+
+    @abstractmethod
+    def evalues(self, score: Integers, query: Integers, target: Integers, database: DatabaseSize) -> Floats:
+        """Give the E-value of each score of a query and a target of so many letters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proteins(Statistics):
+    """Those of one matrix and gap; slope, variance and covariance of the lengths that alignments take up."""
+
     slope: float
     variance: float
     covariance: float
@@ -52,12 +57,7 @@ class Proteins:
     variance_offset: float
     covariance_offset: float
 
-    def bits(self, score: Integers) -> Floats:
-        """Give the bit score of each score."""
-        return np.asarray((self.decay * score - math.log(self.scale)) / math.log(2))
-
     def evalues(self, score: Integers, query: Integers, target: Integers, database: DatabaseSize) -> Floats:
-        """Give the E-value of each score of a query and a target of so many letters."""
         spread = np.sqrt(np.maximum(2 * self.variance / self.decay, self.variance * score + self.variance_offset))
         area, inside = np.ones(len(score)), np.ones(len(score))
         for length in (query, target):  # what is left of it beside the alignment
@@ -70,23 +70,15 @@ class Proteins:
 
 
 @dataclass(frozen=True, slots=True)
-class Bases:
-    """Parameters of the distribution of the scores of local alignments of DNA of one match, mismatch and gap, and of the lengths they take up."""
+class Bases(Statistics):
+    """Those of DNA of one match, mismatch and gap, and of the lengths that alignments take up."""
 
     step: float
     """Scores are rounded down to a multiple of it for the E-value, not for bits."""
-    decay: float
-    """lambda"""
-    scale: float
-    """K"""
     slope: float
     """alpha"""
     offset: float
     """beta"""
-
-    def bits(self, score: Integers) -> Floats:
-        """Give the bit score of each score."""
-        return np.asarray((self.decay * score - math.log(self.scale)) / math.log(2))
 
     def evalues(self, score: Integers, query: Integers, target: Integers, database: DatabaseSize) -> Floats:
         """Give the E-value of each score of a query of so many letters; of the target's it does not depend."""
@@ -141,7 +133,7 @@ def _of_bases(scoring: Substitution) -> Bases | None:
     if numbers is None:
         return None
     step, decay, scale, slope, offset = numbers
-    return Bases(step, decay / factor, scale, slope / factor, offset)
+    return Bases(decay / factor, scale, step, slope / factor, offset)
 
 
 def _of_gaps(match: int, mismatch: int, opening: int, extension: int) -> tuple[float, ...] | None:

@@ -8,8 +8,10 @@ import json
 import mmap
 import os
 import secrets
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
@@ -60,6 +62,18 @@ def durably(path: str, write: Callable[[str], None], named: Callable[[], str] | 
         raise
     except OSError as error:
         raise writing_error(path, error) from error
+
+
+def link(source: str, target: str) -> None:
+    """Give a file, which never changes, one more name, which outlives the other; copy it where that cannot be: another file system, or another owner's."""
+    try:
+        os.link(source, target)
+    except OSError:
+        durably(target, partial(_copy, source))
+
+
+def _copy(source: str, target: str) -> None:
+    shutil.copyfile(source, target)
 
 
 _passing: list[str] = []

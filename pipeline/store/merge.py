@@ -1,15 +1,12 @@
 """Put the parts of shards, run directories of the same run that each did a share of it, into one run directory."""
 
-import os
-import shutil
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tidalign.pipeline.errors import ManifestMismatch, MissingInput
 from tidalign.pipeline.store import parts, rundir
-from tidalign.pipeline.store.files import durably, read_json, writing_error
+from tidalign.pipeline.store.files import link, read_json, writing_error
 from tidalign.pipeline.store.layout import Layout, of_kind
 
 _ONCE = ("run.lock", "journal.jsonl", "report.json", "report.html", "tidalign_mqc.json", "SUCCESS", "PARTIAL", "claims", "logs", "parts")
@@ -68,21 +65,14 @@ def _check_whole(runs: Sequence[str], manifest: dict[str, Any]) -> None:
 
 
 def _link(source: Path, target: Path) -> None:
-    """Link a file, which never changes, under a second name; copied where one file system cannot."""
+    """Give a file a second name below the run that is made, unless it has it."""
     if target.exists():
         return
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            os.link(source, target)
-        except OSError:
-            durably(str(target), partial(_copy, source))
+        link(str(source), str(target))
     except OSError as error:
         raise writing_error(str(target), error) from error
-
-
-def _copy(source: Path, target: str) -> None:
-    shutil.copyfile(source, target)
 
 
 def layout_of(run: str) -> Layout:

@@ -5,8 +5,9 @@ import re
 from numbers import Real
 from typing import Any
 
+from tidalign.pipeline.whole import is_whole
 from tidalign.workflows.options.option import Given
-from tidalign.workflows.options.values import LARGEST_NUMBER, Reader, whole, wrong
+from tidalign.workflows.options.values import LARGEST_NUMBER, Reader, wrong
 
 PERCENTAGES = ("identity", "coverage", "continuity")
 LIMITS = ("nmismatch", "ngap", "cgap")
@@ -17,7 +18,7 @@ Filter = tuple[Any, ...]
 
 def alignment_filter(value: Any) -> Filter:
     """Read NAME:LOW[..HIGH] -> (name, low, high) of GenomeParameters.filters; [V,]M -> (matches, transversions) of its seed_filter."""
-    text = str(value) if whole(value) else value
+    text = str(value) if is_whole(value) else value
     expected = f"one of {', '.join(FILTERS)} with its limits, or [TRANSVERSIONS,]MATCHES of seeds"
     if not isinstance(text, str):
         raise wrong(expected, value)

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from tidalign.pipeline.genome.input.scores import BINARY, MOST_SCORE, THOUSANDS, number
+from tidalign.pipeline.whole import is_whole
 from tidalign.workflows.options.presets import SCORES
-from tidalign.workflows.options.values import LARGEST_NUMBER, Reader, integer, path, whole, within, wrong
+from tidalign.workflows.options.values import LARGEST_NUMBER, Reader, integer, path, within, wrong
 
 _STRANDS = {"both": "both", "plus": "plus", "+": "plus", "minus": "minus", "-": "minus", "forward": "plus", "reverse": "minus"}
 MOST_MASKING = 2**31 - 1
@@ -16,7 +17,7 @@ _LEAST_TRACEBACK = 100 * 1024
 
 
 def _number(expected: str, value: Any, units: dict[str, int]) -> int:
-    if whole(value):
+    if is_whole(value):
         return int(value)
     try:
         return number(value, units)
@@ -61,7 +62,7 @@ def strand(value: Any) -> str:
 
 def word_count(value: Any) -> str:
     """Read a number of words, or a percentage, as text."""
-    text = str(value) if whole(value) else value
+    text = str(value) if is_whole(value) else value
     found = re.fullmatch(r"([0-9]+)|([0-9]*\.?[0-9]+)%", text) if isinstance(text, str) else None
     if not found or not (1 <= float(found[1]) <= LARGEST_NUMBER if found[1] else 0 < float(found[2]) < 100):
         raise wrong(f"a number from 1 to {LARGEST_NUMBER}, or a percentage above 0% and below 100%", value)
@@ -120,7 +121,7 @@ def hsps(value: Any) -> int:
 
 def hsp_limit(value: Any) -> tuple[int, bool]:
     """Read N, warn:N, nowarn:N or keep,nowarn:N: the limit, and whether HSPs up to it are kept."""
-    text = str(value) if whole(value) else value
+    text = str(value) if is_whole(value) else value
     found = re.fullmatch(r"(?:(keep),?)?(?:(?:no)?warn)?[:,]?([0-9+.].*)", text) if isinstance(text, str) else None
     if not found:
         raise wrong(f"[keep,nowarn:]N, N from 1 to {LARGEST_NUMBER}", value)

@@ -4,10 +4,11 @@ import math
 import os
 import re
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 from tidalign.pipeline.errors import shown
+from tidalign.pipeline.whole import is_whole
 
 Reader = Callable[[Any], Any]
 
@@ -17,11 +18,6 @@ LARGEST_NUMBER = 2**31 - 1
 
 def wrong(expected: str, found: object) -> ValueError:
     return ValueError(f"expected {expected}, found {shown(found)}")
-
-
-def whole(value: object) -> bool:
-    """Tell whether a value of Python is a whole number; True and False are none."""
-    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def within(least: float, found: Any, most: float, expected: str, value: object) -> Any:
@@ -36,7 +32,7 @@ def integer(least: int, most: int = LARGEST_NUMBER) -> Reader:
 
     def read(value: Any) -> int:
         digits = isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,40}", value)
-        return int(within(least, int(value) if digits or whole(value) else math.nan, most, "a whole number", value))
+        return int(within(least, int(value) if digits or is_whole(value) else math.nan, most, "a whole number", value))
 
     return read
 

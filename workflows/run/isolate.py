@@ -2,6 +2,12 @@
 
 from collections.abc import Callable
 
+HANG_SECONDS = 60.0
+"""Least seconds of CPU time without progress after which a task of pairs or queries hangs."""
+
+CHILD_HANG_SECONDS = 60.0
+"""Likewise of a range tried in a process of its own: it may have to compile what few pairs need, 15 s of a core or more."""
+
 
 class TooManyRejected(Exception):
     """So many items kill their process that the fault is not in them."""

@@ -122,7 +122,7 @@ class Tracker(ABC, Generic[P]):
 
     def written(self, piece: P) -> bool:
         """Tell whether a piece whose worker died is on disk all the same."""
-        return False
+        return parts.read_part(parts.part_path(f"{self.directory}/parts", *self.rows(piece)), self.run) is not None
 
     def following(self, piece: P, given_up: int) -> Iterable[P]:
         """List the pieces that can begin once this one is done; given_up: items of it."""

@@ -29,7 +29,7 @@ from tidalign.pipeline.genome.input.read import read_genome, read_roles
 from tidalign.pipeline.genome.input.sequences import CODES, LETTERS, QUALITIES, Genome
 from tidalign.pipeline.genome.input.source import INDEX, STANDARD_INPUT, index_at
 from tidalign.pipeline.genome.input.twobit import is_twobit
-from tidalign.pipeline.store.files import lasts, nearest, read_json, write_json, writing_error
+from tidalign.pipeline.store.files import lasts, link, nearest, read_json, write_json, writing_error
 
 READERS = 4
 """Most files that threads of one process read at a time."""
@@ -93,7 +93,7 @@ def write_sides(path: str, sides: Sequence[Side], ambiguous: str | None, first: 
                 mapped = genomes[0].mapped()
                 if index and len(roles) == len(sides):
                     for name in (*mapped, CODES):
-                        _link(f"{index}/{name}", f"{path}/{name}")
+                        link(f"{index}/{name}", f"{path}/{name}")
                     sums = side_record(index)["sums"]
                 elif index:
                     files.write_all(mapped)
@@ -140,17 +140,6 @@ def _of_index(path: str) -> dict[str, Any]:
 def side_record(path: str) -> dict[str, Any]:
     """Read what is said of the sides of a folder."""
     return read_json(f"{path}/{_RECORD}")
-
-
-def _link(path: str, name: str) -> None:
-    """Give a file one more name, so that it stays where the other is removed; copy it where that cannot be: another file system, or another owner's."""
-    try:
-        os.link(path, name)
-    except OSError:
-        shutil.copyfile(path, name)
-        if lasts(name):
-            with Path(name).open("rb") as file:
-                os.fsync(file.fileno())
 
 
 def _sums_of(genome: Genome) -> dict[str, int]:

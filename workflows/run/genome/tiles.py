@@ -184,6 +184,9 @@ class Tiles(Tracker[Tile]):
         self.numbers.update({name: number for name, number in result.items() if name not in ("gpu_held", "busy")})
         return dict(result)
 
+    def written(self, piece: Tile) -> bool:
+        return False  # whoever takes it up again looks: it may have more parts than one, or be a stage of them
+
     # ---- work ahead of walks
 
     def done(self, task: Task, result: Any) -> Iterable[Task]:

@@ -13,15 +13,13 @@ from tidalign.pipeline.pairs.input.index import Blocks, PairBlock
 from tidalign.pipeline.pairs.input.read import PairSource, blocks, stream_blocks
 from tidalign.pipeline.pairs.manifest import BlockRecord, ChunkRecord, PairManifest, read_block_record
 from tidalign.pipeline.pairs.partition import partition_block, write_block
-from tidalign.pipeline.store.parts import gaps, part_path, read_part
+from tidalign.pipeline.store.parts import gaps
 from tidalign.workflows.run.crew import Crew, Repeated
-from tidalign.workflows.run.pairs.isolate import CHILD_HANG_SECONDS, isolate_range
+from tidalign.workflows.run.isolate import CHILD_HANG_SECONDS, HANG_SECONDS
+from tidalign.workflows.run.pairs.isolate import isolate_range
 from tidalign.workflows.run.pairs.tasks import SECONDS_PER_WORK, RowRange, align_ranges, patience
 from tidalign.workflows.run.shard import Shard
 from tidalign.workflows.run.tracker import OnProgress, Tracker
-
-HANG_SECONDS = 60.0
-"""Least seconds of CPU time without progress after which a task hangs."""
 
 GROUPS = 8
 """Tasks that each GPU gets, at least, so that all are done at about the same time."""
@@ -138,9 +136,6 @@ class Alignment(Tracker[RowRange]):
         seconds, by_host = result
         self.by_host += by_host
         return {"seconds": round(seconds, 3)}
-
-    def written(self, piece: RowRange) -> bool:
-        return read_part(part_path(f"{self.directory}/parts", piece.chunk, piece.start, piece.stop), self.run) is not None
 
     def grouped(self, pieces: list[RowRange]) -> Iterable[list[RowRange]]:
         """Make one task for each piece on a core; on a GPU several share one, those of like lengths together."""

@@ -11,9 +11,6 @@ from tidalign.workflows.run.child import try_in_child
 from tidalign.workflows.run.isolate import isolate
 from tidalign.workflows.run.pairs.tasks import RowRange, align_ranges, patience
 
-CHILD_HANG_SECONDS = 60.0
-"""Least seconds of CPU time after which a range tried in a process of its own hangs: it may have to compile what few pairs need, 15 s of a core or more."""
-
 
 def isolate_range(directory: str, run: str, parameters: dict[str, Any], chunk: str, start: int, stop: int, floor: float, most: int) -> int:
     """Write parts for all rows [start, stop) of a chunk; ranges hang after `patience(.., floor)`.

@@ -12,9 +12,6 @@ from tidalign.workflows.run.child import try_in_child
 from tidalign.workflows.run.isolate import isolate
 from tidalign.workflows.run.search.tasks import QueryRange, patience, search_ranges, warm_up, write
 
-CHILD_HANG_SECONDS = 60.0
-"""Least seconds of CPU time after which a range tried in a process of its own hangs: it may have to compile what few pairs need, 15 s of a core or more."""
-
 
 def isolate_range(directory: str, run: str, chunk: str, start: int, stop: int, floor: float, most: int) -> int:
     """Write parts for all queries [start, stop) of a chunk, each range in a child process; ranges hang after `patience(.., floor)`.

@@ -21,23 +21,21 @@ from tidalign.pipeline.search.parameters import SearchParameters
 from tidalign.pipeline.search.records import READERS
 from tidalign.pipeline.search.results import counted
 from tidalign.pipeline.store import layout
-from tidalign.pipeline.store.parts import all_parts, gaps, part_path, read_part
+from tidalign.pipeline.store.parts import all_parts, gaps
 from tidalign.pipeline.text import cuts
 from tidalign.workflows.run import runner
 from tidalign.workflows.run.crew import Crew, Readers
 from tidalign.workflows.run.devices import DEFAULT, FEW_CORES, FEW_SECONDS, Gpus, Meanwhile, Resources
+from tidalign.workflows.run.isolate import CHILD_HANG_SECONDS, HANG_SECONDS
 from tidalign.workflows.run.report import Report
 from tidalign.workflows.run.runner import RunKind
-from tidalign.workflows.run.search.isolate import CHILD_HANG_SECONDS, isolate_range
+from tidalign.workflows.run.search.isolate import isolate_range
 from tidalign.workflows.run.search.tasks import SECONDS_PER_CELL, QueryRange, patience, search_ranges, warm_up
 from tidalign.workflows.run.shard import Shard, ShardDone
 from tidalign.workflows.run.tracker import OnProgress, Tracker
 
 if TYPE_CHECKING:
     from tidalign.workflows.estimate.forecast import Forecast
-
-HANG_SECONDS = 60.0
-"""Least seconds of CPU time without progress after which a task hangs."""
 
 CORE_CELLS = 5e9, 1e11
 """Cells of a piece of work of a core, least and most: half a second to ten seconds."""
@@ -189,9 +187,6 @@ class Searching(Tracker[QueryRange]):
 
     def counted(self, pieces: Sequence[QueryRange], result: Any) -> dict[str, Any]:
         return {"seconds": round(result, 3)}
-
-    def written(self, piece: QueryRange) -> bool:
-        return read_part(part_path(f"{self.directory}/parts", piece.chunk, piece.start, piece.stop), self.run) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,6 @@ import os
 import pickle
 import sys
 import threading
-import zlib
 from collections.abc import Callable
 from contextlib import ExitStack
 from itertools import chain
@@ -305,21 +304,6 @@ def test_named_pipes(tmp_path: Path) -> None:
     for writer in writers:
         writer.join()
     assert [row[2:] for row in found] == [(letter, letter) for letter in letters]
-
-
-def test_without_isal_zlib_does(tmp_path: Path) -> None:
-    text, letters = reads(500)
-    path = tmp_path / "reads.gz"
-    with patch.object(decompress, "zlib", zlib), patch.object(decompress, "_Damaged", zlib.error):
-        for compress in (gzip.compress, bgzf):
-            path.write_bytes(compress(text))
-            (table,) = (table for _, table in stream_blocks(inspect(str(path), str(path))))
-            assert table["query"].to_pylist() == letters
-            data = bytearray(path.read_bytes())
-            data[len(data) // 3] ^= 8
-            path.write_bytes(data)
-            with pytest.raises(InputError, match="damaged"):
-                list(stream_blocks(inspect(str(path), str(path))))
 
 
 def test_blocks_are_flat(tmp_path: Path) -> None:

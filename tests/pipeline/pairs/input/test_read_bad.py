@@ -8,10 +8,12 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from bgzip import bgzf
 
 from tidalign.pipeline.errors import InputError, MissingInput
+from tidalign.pipeline.files.decompress import READ_BYTES
 from tidalign.pipeline.pairs.input.read import inspect, plan, read_block, stream_blocks
 
 BAD = Path(__file__).parents[3] / "data" / "bad"
@@ -267,6 +269,16 @@ def test_damage_is_told_from_wrong_letters(tmp_path: Path) -> None:
     path.write_bytes(data)
     error = refused(path, path)
     assert "damaged" in str(error) and "'X'" not in str(error)
+
+
+def test_a_damaged_block_is_found_however_far_it_lies(tmp_path: Path) -> None:
+    letters = np.random.default_rng(1).choice(np.frombuffer(b"ACGT", np.uint8), (10_000, 60))
+    data = bytearray(bgzf(b"".join(b">a%d\n%s\n" % (number, row.tobytes()) for number, row in enumerate(letters))))
+    assert len(data) > 3 * READ_BYTES
+    data[len(data) * 9 // 10] ^= 8
+    path = tmp_path / "damaged.gz"
+    path.write_bytes(data)
+    assert "a damaged block at byte 1" in str(refused(path, path))
 
 
 def test_changed_after_planning(tmp_path: Path) -> None:
