@@ -1,6 +1,7 @@
 """Cores and memory that a process may use, as the system and its container say: `cluster/task.py` and `pipeline/device.py` count alike, though neither sees the
 other."""
 
+import ast
 import inspect
 import os
 import subprocess
@@ -13,6 +14,11 @@ import pytest
 
 from tidalign.cluster import task
 from tidalign.pipeline import device
+from tidalign.workflows.run.devices import DEFAULT, Gpus
+from tidalign.workflows.run.genome.run import Genomes
+from tidalign.workflows.run.pairs.run import Pairs
+from tidalign.workflows.run.runner import RunKind
+from tidalign.workflows.run.search.run import Search
 
 HERE = 16
 """Cores that this process is scheduled on, as the tests have it."""
@@ -108,3 +114,38 @@ def test_memory_of_a_container(files: dict[str, str], wanted: int, tmp_path: Pat
     monkeypatch.setattr(psutil, "virtual_memory", lambda: type("Memory", (), {"total": 1 << 40})())
     write(tmp_path, files)
     assert device.memory() == wanted
+
+
+# ---- when they are counted
+
+
+@pytest.mark.parametrize(("kind", "small"), [(Pairs, {2: 6.0, 8: 24.0}), (Search, {2: 60.0, 8: 24.0}), (Genomes, {2: 60.0, 8: 5.0})])
+def test_a_run_counts_cores_as_it_begins(kind: type[RunKind], small: dict[int, float], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that serves calls has modules loaded before any of them says how many cores it wants."""
+    monkeypatch.setattr(task, "ROOT", tmp_path)
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: set(range(HERE)), raising=False)
+    run = kind.__new__(kind)
+    run._shard = None
+    for count, seconds in small.items():
+        monkeypatch.setenv("TIDALIGN_CORES", str(count))
+        working, _ = run.threads(DEFAULT, "threads", Gpus({}, ""))
+        assert (working, run.small()) == (min(count, 4) if kind is Genomes else count, seconds)
+
+
+def test_cores_are_counted_in_functions_alone() -> None:
+    root = Path(__file__).parents[1]
+    for path in (path for folder in ("cluster", "pipeline", "workflows") for path in (root / folder).rglob("*.py")):
+        assert not [*counted_at_import(ast.parse(path.read_text()))], path
+
+
+def counted_at_import(node: ast.AST) -> list[int]:
+    """List the lines below a node that count cores as the module is loaded: in its body, in that of a class, as the default of an argument."""
+    if isinstance(node, ast.FunctionDef | ast.Lambda):
+        return [line for each in (*node.args.defaults, *filter(None, node.args.kw_defaults)) for line in counted_at_import(each)]
+    own = [node.lineno] if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "cores" else []
+    return own + [line for child in ast.iter_child_nodes(node) for line in counted_at_import(child)]
+
+
+def test_such_lines_are_found() -> None:
+    source = "class A:\n a = min(cores(), 2)\n def b(self, c=cores()):\n  return cores()\nd = task.cores()\n"
+    assert counted_at_import(ast.parse(source)) == [2, 3, 5]
