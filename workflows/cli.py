@@ -137,7 +137,12 @@ def _parsed(asked: list[str], place: int | None, *, before: bool) -> argparse.Na
         from tidalign.workflows.options.spelling import spell_out
 
         words[place + 1 :] = spell_out(words[place + 1 :])
-    return parse(words, parser(chosen, before=before))
+    top = parser(chosen, before=before)
+    if chosen == "genome":
+        from tidalign.workflows.options.genome import name_caller
+
+        name_caller(top, words)
+    return parse(words, top)
 
 
 def _prepare(args: argparse.Namespace, *, own: bool) -> None:
