@@ -3,9 +3,11 @@
 import heapq
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 TaskKind = Literal["work", "read", "here"]
@@ -13,6 +15,9 @@ TaskKind = Literal["work", "read", "here"]
 `here` this process alone."""
 
 KINDS: tuple[TaskKind, ...] = ("work", "read", "here")
+
+ROOT = Path("/")
+"""Where the system tells a process what it may use."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,5 +103,27 @@ class Queue:
 
 
 def cores() -> int:
-    """Count the processor cores this process may use: all, or as many as TIDALIGN_CORES says, which `--threads` sets for all processes of a command."""
-    return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, int(os.environ.get("TIDALIGN_CORES") or 1 << 20))
+    """Count the processor cores this process may use: those it is scheduled on, no more than its container has the time of, and than TIDALIGN_CORES says, which
+    `--threads` sets for all processes of a command. ValueError where that is no number."""
+    asked = os.environ.get("TIDALIGN_CORES") or str(1 << 20)
+    if not (asked.isascii() and asked.isdigit() and int(asked)):
+        raise ValueError(f"TIDALIGN_CORES={asked}: expected a whole number, 1 or more; set one, or unset it to use all cores")
+    here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    times = [*_limits("cpu", "cpu.max"), *_limits("cpu", "cpu.cfs_quota_us", "cpu.cfs_period_us")]
+    return min([here, int(asked), *(-(-int(quota) // int(period)) for quota, period in times if quota.isdigit())])
+
+
+def _limits(controller: str, *names: str) -> Iterator[list[str]]:
+    """List what files of these names say in the cgroups of this process, its own and those around it, of either version: what a container, or a service, may
+    use. Nothing where there are none."""
+    try:
+        groups = (ROOT / "proc/self/cgroup").read_text().splitlines()
+    except OSError:  # no Linux
+        return
+    for _, controllers, own in (group.split(":", 2) for group in groups):
+        if controllers and controller not in controllers.split(","):
+            continue
+        for top in dict.fromkeys((controller, controllers) if controllers else ("", "unified")):
+            for path in (Path(own), *Path(own).parents):  # a container may see its own as the uppermost, and still be told the whole path
+                with suppress(OSError):
+                    yield [word for name in names for word in Path(f"{ROOT}/sys/fs/cgroup/{top}{path}/{name}").read_text().split()]

@@ -1,14 +1,20 @@
-"""Describe the devices that alignments are made on, a core or a GPU: what differs between them is asked of a `Device`, and no name is compared.
+"""Describe the devices that alignments are made on, a core or a GPU: what differs between them is asked of a `Device`, and no name is compared; and count the
+cores, and the memory, that a process may use.
 
 A run's device is chosen in one place (workflows/run/devices.py); tasks carry its name, and who does them looks it up in `DEVICES`.
 """
 
 import os
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 DeviceName = Literal["cpu", "gpu"]
+
+ROOT = Path("/")
+"""Where the system tells a process what it may use."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +90,37 @@ DEVICES: dict[str, Device] = {device.name: device for device in (CPU, GPU)}
 
 
 def cores() -> int:
-    """Count the processor cores this process may use, as `cluster.task.cores` does, which this folder does not know: all, or as many as TIDALIGN_CORES says."""
-    return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, int(os.environ.get("TIDALIGN_CORES") or 1 << 20))
+    """Count the processor cores this process may use, by the very rule of `cluster.task.cores`, which this folder does not know."""
+    asked = os.environ.get("TIDALIGN_CORES") or str(1 << 20)
+    if not (asked.isascii() and asked.isdigit() and int(asked)):
+        raise ValueError(f"TIDALIGN_CORES={asked}: expected a whole number, 1 or more; set one, or unset it to use all cores")
+    here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    times = [*_limits("cpu", "cpu.max"), *_limits("cpu", "cpu.cfs_quota_us", "cpu.cfs_period_us")]
+    return min([here, int(asked), *(-(-int(quota) // int(period)) for quota, period in times if quota.isdigit())])
+
+
+def memory() -> int:
+    """Count the bytes of memory this process may use: the machine's, or its container's."""
+    import psutil  # as every run loads this module, and few ask
+
+    kept = (*_limits("memory", "memory.max"), *_limits("memory", "memory.limit_in_bytes"))
+    return min([int(psutil.virtual_memory().total), *(int(most) for (most,) in kept if most.isdigit())])
+
+
+def _limits(controller: str, *names: str) -> Iterator[list[str]]:
+    """List what files of these names say in the cgroups of this process, its own and those around it, of either version: what a container, or a service, may
+    use. Nothing where there are none."""
+    try:
+        groups = (ROOT / "proc/self/cgroup").read_text().splitlines()
+    except OSError:  # no Linux
+        return
+    for _, controllers, own in (group.split(":", 2) for group in groups):
+        if controllers and controller not in controllers.split(","):
+            continue
+        for top in dict.fromkeys((controller, controllers) if controllers else ("", "unified")):
+            for path in (Path(own), *Path(own).parents):  # a container may see its own as the uppermost, and still be told the whole path
+                with suppress(OSError):
+                    yield [word for name in names for word in Path(f"{ROOT}/sys/fs/cgroup/{top}{path}/{name}").read_text().split()]
 
 
 def may_take_gpu(asked: str) -> bool:

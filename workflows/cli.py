@@ -22,7 +22,7 @@ from tidalign.cluster.errors import ClusterLost, Hangs, NoWorkers, Stopped
 from tidalign.cluster.gpus import begin, installed
 from tidalign.cluster.here import THREAD
 from tidalign.cluster.stop import heeded, limited
-from tidalign.pipeline.device import may_take_gpu
+from tidalign.pipeline.device import cores, may_take_gpu
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, ManifestMismatch, MissingInput, OutputClosed
 from tidalign.workflows import libraries, limits, logs
 from tidalign.workflows.options import texts
@@ -137,7 +137,12 @@ def _parsed(asked: list[str], place: int | None, *, before: bool) -> argparse.Na
         from tidalign.workflows.options.spelling import spell_out
 
         words[place + 1 :] = spell_out(words[place + 1 :])
-    return parse(words, parser(chosen, before=before))
+    top = parser(chosen, before=before)
+    if chosen == "genome":
+        from tidalign.workflows.options.genome import name_caller
+
+        name_caller(top, words)
+    return parse(words, top)
 
 
 def _prepare(args: argparse.Namespace, *, own: bool) -> None:
@@ -150,6 +155,10 @@ def _prepare(args: argparse.Namespace, *, own: bool) -> None:
         logging.getLogger().addHandler(logging.NullHandler())  # what libraries say of a cluster that ends is no message of ours
     if args.threads:
         os.environ["TIDALIGN_CORES"] = str(args.threads)
+    try:
+        cores()
+    except ValueError as wrong:  # what the environment says of them
+        args.error(str(wrong))
     if int(os.environ.get("SLURM_RESTART_COUNT") or 0) and vars(args).get("new"):
         args.new = False  # this job threw away what was there when it first ran
 

@@ -79,7 +79,7 @@ def main() -> int:
     """Run LASTZ's command line of `sys.argv`; its exit status."""
     heed()
     words = sys.argv[1:]
-    asked = next((word for word in words if re.match(r"--(help|version)\b", word)), None if words else "--help")
+    asked = next((word for word in words if re.match(r"--(help|version)\b|-h$", word)), None if words else "--help")
     if asked:
         from importlib.metadata import version
 

@@ -13,6 +13,9 @@ ADDRESSES = 3 << 30
 """Bytes of addresses that a process reserves once its libraries are loaded, most of which it never uses. With less these fail each in a way of its own, some
 of which end the process."""
 
+FILES = 1024
+"""Files that may be open at a time where a limit is as usual, which is enough for some 60 workers."""
+
 AGAIN = "then run the same command again"
 
 _FILES = (errno.EMFILE, errno.ENFILE)
@@ -36,12 +39,24 @@ def see_addresses() -> None:
 def met(error: BaseException) -> str | None:
     """Find which limit an error comes from, and the way out; None: from none."""
     kind = next(filter(None, map(_kind, _causes(error))), None)
-    files, addresses = (resource.getrlimit(which)[0] for which in (resource.RLIMIT_NOFILE, resource.RLIMIT_AS))
     if kind == "files":
-        return f"more files are needed than the {files} that may be open at a time (ulimit -n): raise the limit with `ulimit -n 1024`, {AGAIN}"
+        return _more_files(*resource.getrlimit(resource.RLIMIT_NOFILE))
+    addresses = resource.getrlimit(resource.RLIMIT_AS)[0]
     if kind == "memory" and addresses != resource.RLIM_INFINITY:
         return f"more memory is needed than {addresses / 2**30:.1f} GiB of addresses (ulimit -v): raise the limit with `ulimit -v unlimited`, {AGAIN}"
     return f"memory ran out ({error}): free some, or take another machine or fewer --workers, {AGAIN}" if kind else None
+
+
+def _more_files(soft: int, hard: int) -> str:
+    """Say what a way out is where no more files can be open: a limit above the soft one, up to the hard one if that leaves any."""
+    if soft == resource.RLIM_INFINITY:  # of this process; then it is the system's
+        return f"more files are open on this machine than it allows: end other programs, or take fewer --workers, {AGAIN}"
+    more = max(FILES, 2 * soft)
+    if hard == resource.RLIM_INFINITY or hard > soft:
+        way_out = f"raise the limit with `ulimit -n {more if hard == resource.RLIM_INFINITY else min(more, hard)}`"
+    else:
+        way_out = f"take fewer --workers, or raise the limit, which here root alone may, with `ulimit -n {more}`"
+    return f"more files are needed than the {soft} that may be open at a time (ulimit -n): {way_out}, {AGAIN}"
 
 
 def misplaced(error: BaseException) -> str | None:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from select import select
 from shlex import quote
 from typing import Any, BinaryIO
 
@@ -80,7 +81,7 @@ class _Pipe:
         def read(count: int) -> bytes:
             nonlocal place
             if place + count > len(self.kept):
-                self.kept += self.file.read(place + count - len(self.kept))
+                self.kept += _filled(self.file, place + count - len(self.kept))
             data = bytes(self.kept[place : place + count])
             place += len(data)
             return data
@@ -90,7 +91,19 @@ class _Pipe:
     def read(self, count: int) -> bytes:
         data = bytes(self.kept[:count])
         del self.kept[:count]
-        return data if len(data) == count else data + self.file.read(count - len(data))
+        return data if len(data) == count else data + _filled(self.file, count - len(data))
+
+
+def _filled(file: BinaryIO, count: int) -> bytes:
+    """Read so many bytes, or what comes before the end, of a stream, for which is waited where it does not block, as its other users may have it."""
+    parts, more = list[bytes](), b""
+    while count and (more := file.read(count)) != b"":
+        if more is None:
+            select([file], [], [])
+            continue
+        parts.append(more)
+        count -= len(more)
+    return b"".join(parts)
 
 
 _pipes: dict[str, _Pipe] = {}

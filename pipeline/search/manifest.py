@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from tidalign.kernels.local.memory import memory
+from tidalign.pipeline import device
 from tidalign.pipeline.errors import InputError, shown
 from tidalign.pipeline.files.sniff import Input, sniff
 from tidalign.pipeline.pairs.scored import coding_of
@@ -161,10 +162,8 @@ def _queries(directory: str, source: Input, database: Database, parameters: Sear
 
 
 def _bounded(tables: Iterator[Any], source: Input, database: Database, parameters: SearchParameters) -> Iterator[Any]:
-    """Pass the tables of queries on. InputError for a query whose alignment with the longest sequence needs more memory than the machine has."""
-    import psutil  # as every run loads this module, and few read queries
-
-    most, longest = psutil.virtual_memory().total, 0
+    """Pass the tables of queries on. InputError for a query whose alignment with the longest sequence needs more memory than this process may use."""
+    most, longest = device.memory(), 0
     coding = coding_of(parameters)
     for table in tables:
         lengths = table["length"].to_numpy()

@@ -18,7 +18,7 @@ from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, ManifestMismatch, MissingInput
 from tidalign.pipeline.pairs.results import Results
 from tidalign.workflows import cli
-from tidalign.workflows.options.arguments import parser
+from tidalign.workflows.options.arguments import commands, parser
 from tidalign.workflows.status import Exit
 
 PROGRAM = str(Path(sys.executable).with_name("tidalign"))
@@ -100,6 +100,13 @@ print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)
     answer = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
     assert answer.returncode == 0 and answer.stdout.count("usage: tidalign") == 6
     assert answer.stderr.strip() == "[]"
+
+
+def test_usage_has_in_brackets_what_may_be_left_out() -> None:
+    for name, each in commands().items():
+        for action in (action for action in each._actions if action.metavar and not action.option_strings and action.nargs != "..."):
+            bare = str(action.metavar).strip("[]") in each.format_usage().split()
+            assert bare == action.required, (name, action.metavar)
 
 
 RUN = ["pairs", "a.fq", "b.fq", "-o"]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import simulate
 
+from tidalign.workflows import cli
 from tidalign.workflows.lastz import status_of, translated
 
 
@@ -133,6 +134,7 @@ def test_what_fails_is_1(tmp_path: Path, words: list[str]) -> None:
     [
         ([], 1, "tidalign-lastz "),
         (["--help"], 1, "tidalign-lastz "),
+        (["-h"], 1, "tidalign-lastz "),
         (["--version"], 1, "lastz (version 1.04.22 released 20220807), whose output tidalign-lastz "),
         (["t.fa", "--version:noerror"], 0, "lastz (version 1.04.22 released 20220807), whose output tidalign-lastz "),
     ],
@@ -141,6 +143,21 @@ def test_what_fails_is_1(tmp_path: Path, words: list[str]) -> None:
 def test_texts_are_printed_where_lastz_prints_them(words: list[str], status: int, begin: str) -> None:
     done = called(*words)
     assert (done.returncode, done.stderr, done.stdout[: len(begin)]) == (status, "", begin)
+
+
+@pytest.mark.parametrize("words", [["--nope"], ["t.fa", "q.fa", "--nope"], ["t.fa", "q.fa", "more.fa"], ["t.fa", "q.fa", "--step=x"]], ids=str)
+def test_what_is_wrong_is_told_in_its_own_name(tmp_path: Path, words: list[str]) -> None:
+    done = called(*words, cwd=tmp_path)
+    told, way_out = done.stderr.splitlines()
+    assert told.startswith("tidalign-lastz: ") and "genome" not in told and way_out == "see: tidalign-lastz --help"
+
+
+def test_one_process_tells_both_in_their_names(capsys: pytest.CaptureFixture[str]) -> None:
+    """As those of a server do."""
+    for words, name in ((translated(["--nope"])[0], "tidalign-lastz"), (["genome", "--nope"], "tidalign genome"), (translated(["--no"])[0], "tidalign-lastz")):
+        with pytest.raises(SystemExit):
+            cli.main(words)
+        assert capsys.readouterr().err.startswith(f"{name}: ")
 
 
 LETTERS = "ACGTTGCATTGACCATGCAAGTCGGATCCTTAGACATTCGCAGTTACCGGA"

@@ -41,6 +41,25 @@ def test_a_low_limit_is_named(command: str, limit: str, files: list[str], tmp_pa
     assert answer.stderr.count(f"ulimit {limit[:2]}") == 2
 
 
+@pytest.mark.parametrize(
+    ("soft", "hard", "asked", "root"),
+    [(60, 60, 1024, True), (60, 4096, 1024, False), (60, 80, 80, False), (1024, 1 << 19, 2048, False), (1024, 1100, 1100, False), (4096, 4096, 8192, True)],
+)
+def test_a_limit_that_is_asked_for_is_more_than_there_is(soft: int, hard: int, asked: int, root: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    for most in (hard, *([] if root else [resource.RLIM_INFINITY])):
+        monkeypatch.setattr(resource, "getrlimit", lambda which, most=most: (soft, most))
+        said = limits.met(OSError(errno.EMFILE, os.strerror(errno.EMFILE)))
+        number = max(1024, 2 * soft) if most == resource.RLIM_INFINITY else asked
+        assert said and f"than the {soft} that may be open" in said and f"`ulimit -n {number}`" in said and number > soft
+        assert ("root" in said) == root
+
+
+def test_files_of_the_machine_are_no_limit_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    said = limits.met(OSError(errno.ENFILE, os.strerror(errno.ENFILE)))
+    assert said and "ulimit" not in said and "end other programs" in said
+
+
 @pytest.mark.parametrize("length", [250, 300])
 def test_a_name_that_is_too_long_is_named(length: int, files: list[str], tmp_path: Path) -> None:
     answer = subprocess.run([PROGRAM, "pairs", *files, "-o", f"{'x' * length}.sam", "--device", "cpu"], capture_output=True, text=True, cwd=tmp_path)

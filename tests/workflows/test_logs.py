@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tidalign.cluster import task
+from tidalign.pipeline import device
 from tidalign.pipeline.in_turn import WRITERS
 from tidalign.pipeline.pairs.results import Results
 from tidalign.workflows import progress
@@ -100,6 +101,7 @@ def test_a_log_has_each_line_once_however_much_is_shown(command: Command, inputs
 
 def test_threads_bound_exports(command: Command, inputs: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     used, known = [], Results.export
+    monkeypatch.setattr(device, "ROOT", tmp_path)  # whose container may have less
     monkeypatch.setattr("os.sched_getaffinity", lambda process: set(range(16)), raising=False)
     monkeypatch.setattr(Results, "export", lambda self, *words, **options: used.append(self.threads) or known(self, *words, **options))
     assert command("pairs", *inputs, "-o", tmp_path / "run", "--device", "cpu").returncode == 0
@@ -116,7 +118,7 @@ def test_threads_bound_cores(command: Command, inputs: tuple[Path, Path], tmp_pa
         used.append((task.cores(), known(self, *arguments)))  # type: ignore[arg-type]
         return used[-1][1]
 
-    monkeypatch.setattr(run.Pairs, "working_threads", 16)
+    monkeypatch.setattr(task, "ROOT", tmp_path)  # whose container may have less
     monkeypatch.setattr(run.Pairs, "threads", noted)
     monkeypatch.setattr(task.os, "sched_getaffinity", lambda process: set(range(16)), raising=False)
     for option, wanted in (([], 16), (["--threads", "3"], 3)):

@@ -173,9 +173,10 @@ def _machine() -> list[Device]:
     from tidalign.kernels.runtime.bases import bases
     from tidalign.kernels.runtime.compiler import CUPYS_MOVED
     from tidalign.kernels.runtime.numba_internals import difference
+    from tidalign.workflows.running import counted
 
     width = f"vectors of {vectors_host.VECTOR_LANES} lanes" if vectors_host.VECTOR_LANES > 1 else "plain loops (no vector instructions that the kernels use)"
-    answer(f"processor: {cores()} cores for this process, {width}")
+    answer(f"processor: {counted(cores(), 'cores')} for this process, {width}")
     chosen = bases()
     passing = "" if chosen.lasting or not chosen.kept else " (for this command alone; set NUMBA_CACHE_DIR to a folder that lasts and can be written)"
     answer(f"compiled kernels: {chosen.kept or 'kept in memory only: no folder can be written; set NUMBA_CACHE_DIR to one that can'}{passing}")

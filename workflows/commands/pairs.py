@@ -2,6 +2,7 @@
 
 import argparse
 import logging
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -32,6 +33,9 @@ from tidalign.workflows.run.pairs.run import run_pairs
 from tidalign.workflows.run.shard import Shard
 from tidalign.workflows.run.tracker import OnProgress
 from tidalign.workflows.status import Exit
+
+_FIRST_MATE = re.compile(r"(?:^|[_.-])R?1(?=[_.])")
+"""What says in the name of a file that it holds first mates: reads_R1.fq, reads_1.fq.gz, reads.1.fq, reads_S1_L001_R1_001.fastq."""
 
 
 @named
@@ -127,6 +131,8 @@ def command(args: argparse.Namespace) -> Exit:
         chosen = table.find(table.PAIRS, args.format) if args.format else None
         options = {name: value for name, value in options_of(args).items() if chosen and name in chosen.options}
         source = source_of(args, this.run, parameters.alphabet)
+        if mates := mates_of(source):
+            logging.getLogger("tidalign").warning("%s", mates)
         source = replace(source, whole=source.has_pipe and chosen is not None and chosen.wants_letters(options))
         with running.progress(args) as told:
             check = partial(check_names, this.run, chosen, args.lift, source)
@@ -141,6 +147,15 @@ def command(args: argparse.Namespace) -> Exit:
             running.counted(pairs, "pairs"), results, statuses, none="no pairs", partial=incomplete, rate=lambda seconds: f", {pairs / seconds:,.0f} pairs/s"
         )
     return Exit.PARTIAL if incomplete else Exit.COMPLETE
+
+
+def mates_of(source: PairSource) -> str | None:
+    """Say of two files of FASTQ that hold mates by their names, as x_R1.fq and x_R2.fq do, that these are aligned with each other; None of others."""
+    names = [Path(each.path).name for each in source.inputs if each.format == "fastq"]
+    if len(names) != 2 or not any(f"{names[0][: one.end() - 1]}2{names[0][one.end() :]}" == names[1] for one in _FIRST_MATE.finditer(names[0])):
+        return None
+    way_out = "to align reads with windows of a genome, align each of the two with a file of windows, one for each read"
+    return f"{names[0]} and {names[1]} seem to hold the two mates of read pairs, and each mate is aligned with the other; {way_out}"
 
 
 def refuse_parameters(format: table.Format, parameters: Any) -> None:

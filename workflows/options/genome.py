@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,12 +27,14 @@ _TARGET = "FASTA, FASTQ (plain, gzip, bgzip) or 2bit, with LASTZ's actions if wa
 _OF_WORDS = ("preset", "seed", "step", "maxwordcount", "ambiguous")
 """Options that say what an index holds."""
 
+_OF_LASTZ = "--lastz-status"
+
 
 def add_genome(parser: argparse.ArgumentParser) -> None:
     """Add all arguments of `tidalign genome`."""
     parser.add_argument("target", metavar="TARGET", help=f"{_TARGET}; or what `tidalign genome-index` wrote")
     query = "the same; every sequence of it is aligned with all of TARGET; standard input where it is - or left out; none with --self"
-    parser.add_argument("query", metavar="QUERY", help=query).required = False  # nargs="?" would not take one that stands behind options
+    parser.add_argument("query", metavar="[QUERY]", help=query).required = False  # nargs="?" would not take one that stands behind options
     files = table.listed(table.suffixes(table.GENOME))
     output = f"a run directory; or a file {files}, written from the run directory OUT.run; or - (default), standard output, with --format"
     parser.add_argument("-o", dest="output", metavar="OUT", default="-", help=output)
@@ -41,8 +43,15 @@ def add_genome(parser: argparse.ArgumentParser) -> None:
         shown = "write the letters of the target that --masking masks beside the output; :soft: all small ones; +: with names" if not way else argparse.SUPPRESS
         parser.add_argument(f"--outputmasking{way}", metavar="FILE", help=shown)
     parser.add_argument("--keep-run", action="store_true", help="keep OUT.run, for `tidalign plot` and other formats")
-    parser.add_argument("--lastz-status", action="store_true", help=argparse.SUPPRESS)  # of tidalign-lastz: what LASTZ cuts, too, is whole
+    parser.add_argument(_OF_LASTZ, action="store_true", help=argparse.SUPPRESS)  # of tidalign-lastz: what LASTZ cuts, too, is whole
     _add_common(parser)
+
+
+def name_caller(top: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Have what is wrong with the words of `tidalign genome` told in the name of the program that was called: tidalign-lastz hands its words on to it, and one
+    process may do the calls of both."""
+    commands = next(action.choices for action in top._actions if isinstance(action, argparse._SubParsersAction))
+    commands["genome"].prog = "tidalign-lastz" if _OF_LASTZ in words else "tidalign genome"
 
 
 def add_genomes(parser: argparse.ArgumentParser) -> None:

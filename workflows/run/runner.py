@@ -50,16 +50,13 @@ class RunKind(ABC, Generic[M, T, R]):
     patient = True
     """Whether Ctrl-C lets running tasks finish, however long they take."""
     reading_threads: int  # at most: each reads a file or a block at a time
-    working_threads, gpu_tasks = 1, TASKS_OF_A_GPU  # tasks that this process has at a time where it does all of it, on cores and with a GPU
-    small_work: float
-    """Estimated seconds of each of these threads up to which it does."""
+    gpu_tasks = TASKS_OF_A_GPU  # that this process has at a time where it does all of it with a GPU
     compiles_first = True
     """Whether what tasks of this process run on cores is compiled before them; else they compile what they come to."""
     hire_seconds = HIRE_SECONDS  # estimated, of one GPU, from which on others are hired for, where this process has begun with the first
     forecast_from: float
     """Estimated seconds of one core from which on it is worth looking at a sample of the input."""
-    begun: T | None = None
-    """What tracks work on what was read, from when it begins."""
+    begun: T | None = None  # what tracks work on what was read, from when it begins
 
     def __getstate__(self) -> dict[str, Any]:
         """Give what another process needs for a forecast."""
@@ -91,6 +88,10 @@ class RunKind(ABC, Generic[M, T, R]):
     @abstractmethod
     def compile(self, tracker: T) -> None:
         """Compile for the CPU what workers will need: they find it kept."""
+
+    @abstractmethod
+    def small(self) -> float:
+        """Tell up to how many estimated seconds of one core threads of this process do all of it."""
 
     @abstractmethod
     def counted(self, manifest: M, tracker: T) -> dict[str, Any]:
@@ -266,7 +267,7 @@ def _work(crew: Crew, kind: RunKind[M, T, R], tracker: T, stop: Stop, resources:
         several = shared > 1 or (gpus.apart and (not kind.begins_here(gpus) or crew.hiring or tracker.gpu_seconds() > kind.hire_seconds))
     else:
         seconds = share * forecast.work if forecast else tracker.work()
-        much = seconds > kind.small_work * min(kind.working_threads, cores()) and (not forecast or bool(forecast.sooner(cores(), share)))
+        much = seconds > kind.small() and (not forecast or bool(forecast.sooner(cores(), share)))
         several = much if resources.workers is None else resources.workers > 0
     # A claim left behind may be of what kills its process: not this one again.
     wanted = bool(resources.scheduler) or tracker.claims or several

@@ -125,3 +125,27 @@ def test_the_rate_of_a_run_in_several_calls_is_that_of_all(tmp_path: Path, comma
         assert command(*words).returncode == Exit.CANNOT_WRITE
     found = re.search(r"([\d,]+) pairs/s", command(*words).stderr)
     assert found and 1 <= float(found[1].replace(",", "")) <= 150
+
+
+MATES = ["reads_R1.fq reads_R2.fq", "a_1.fastq a_2.fastq", "a.1.fq a.2.fq", "x_S1_L001_R1_001.fq x_S1_L001_R2_001.fq", "1.fq 2.fq", "b_1_R1.fq b_1_R2.fq"]
+OTHERS = [
+    "a_R2.fq a_R1.fq",
+    "a_R1.fq b_R2.fq",
+    "a_R1.fq a_R1.fq",
+    "a_R1.fq a_R3.fq",
+    "a_R1.fq windows.fq",
+    "a_R1.fa a_R2.fa",
+    "a_R1.fq a_R2.fa",
+    "b_1_R1.fq b_2_R2.fq",
+]
+
+
+@pytest.mark.parametrize("names", [*MATES, *OTHERS])
+def test_mates_that_are_aligned_with_each_other_are_noticed(names: str, tmp_path: Path, command: Any) -> None:
+    for name in (files := names.split()):
+        (tmp_path / name).write_text("@r\nACGT\n+\nIIII\n" if name.endswith(("fq", "fastq")) else ">r\nACGT\n")
+    words = ("pairs", *(tmp_path / name for name in files), "-o", tmp_path / "out.sam", "--device", "cpu")
+    loud, quiet = command(*words), command(*words, "--quiet")
+    said = f"tidalign: {files[0]} and {files[1]} seem to hold the two mates of read pairs, and each mate is aligned with the other; to align reads"
+    assert (loud.returncode, quiet.returncode, quiet.stderr) == (Exit.COMPLETE, Exit.COMPLETE, "")
+    assert loud.stderr.startswith(said) == (names in MATES) and loud.stderr.count("\n") == 1 + (names in MATES)

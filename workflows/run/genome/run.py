@@ -72,7 +72,6 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
     report = GenomeReport
     patient = False  # a walk can last for hours, and has checkpoints
     reading_threads = READERS
-    working_threads, small_work = (cores(), FEW_SECONDS) if cores() <= FEW_CORES else (1, 5.0)
     compiles_first = False  # they are few, and of several stages
     forecast_from = 60.0
 
@@ -94,6 +93,9 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
 
     def threads(self, resources: Resources, readers: Readers, gpus: Gpus) -> tuple[int, int]:
         return min(self.reading_threads, cores()), 0
+
+    def small(self) -> float:
+        return cores() * FEW_SECONDS if cores() <= FEW_CORES else 5.0
 
     def open(self, directory: str) -> None:
         if not rundir.exists(directory):

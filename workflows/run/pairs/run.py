@@ -71,8 +71,8 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
     report = PairReport
     reading_threads = 16  # each block takes up to a fifth of a gigabyte, and more are hardly faster
     meanwhile_threads = 4  # of these, while cores align, or workers that are to read start
-    working_threads, gpu_tasks = cores(), 8  # with a GPU one is on it, the others read, or write, which takes longer
-    small_work = 3.0
+    gpu_tasks = 8  # one is on the GPU, the others read, or write, which takes longer
+    small_work = 3.0  # estimated seconds of each core
     forecast_from = 5.0
 
     def __init__(self, source: PairSource, parameters: Any, check: Check | None = None, shard: Shard | None = None) -> None:
@@ -86,22 +86,21 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
         return self._source.to_json()
 
     def chosen(self, gpus: Gpus, resources: Resources) -> Gpus:
-        return sooner(gpus, resources, self.forecast, self._small()) if self._size() < TINY_INPUT else gpus
+        return sooner(gpus, resources, self.forecast, self.small()) if self._size() < TINY_INPUT else gpus
 
     def _size(self) -> int:
         """Count the bytes of the input files."""
         return sum(file["size"] for file in self._source.files())
 
-    def _small(self) -> float:
-        """Tell up to how many seconds of one core threads of this process do all of it."""
-        return self.small_work * min(self.working_threads, cores())
+    def small(self) -> float:
+        return self.small_work * cores()
 
     def readers(self, resources: Resources, gpus: Gpus) -> Readers:
         return "workers" if resources.scheduler else "threads"
 
     def threads(self, resources: Resources, readers: Readers, gpus: Gpus) -> tuple[int, int]:
         most = self.reading_threads if gpus.device.takes_gpu or self._shard else self.meanwhile_threads
-        return min(self.working_threads, cores()), min(most, resources.workers or cores()) if readers == "threads" else 0
+        return cores(), min(most, resources.workers or cores()) if readers == "threads" else 0
 
     def begin(self, directory: str) -> None:
         """Write nothing yet: who is to read may not be there."""
@@ -164,7 +163,7 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
             return None
         if gpus.names:
             return self.hire_seconds * gpus.device.speed
-        return inf if crew.alone else self._small()
+        return inf if crew.alone else self.small()
 
     def _tracker(self, directory: str, stop: Stop, told: OnProgress, gpus: Gpus) -> Alignment:
         plan = rundir.read_plan(directory)

@@ -211,7 +211,6 @@ class Search(RunKind[SearchManifest, Searching, SearchReport]):
     module = search_ranges.__module__
     report = SearchReport
     reading_threads = 1
-    working_threads, small_work = cores(), FEW_SECONDS if cores() <= FEW_CORES else 3.0
     forecast_from = 3.0
 
     def __init__(self, source: SearchSource, parameters: SearchParameters, check: Check | None = None, shard: Shard | None = None) -> None:
@@ -229,6 +228,9 @@ class Search(RunKind[SearchManifest, Searching, SearchReport]):
 
     def threads(self, resources: Resources, readers: Readers, gpus: Gpus) -> tuple[int, int]:
         return cores(), 0
+
+    def small(self) -> float:
+        return cores() * (FEW_SECONDS if cores() <= FEW_CORES else 3.0)
 
     def read(self, crew: Crew, told: OnProgress, readers: Readers, meanwhile: Meanwhile | None) -> SearchManifest:
         return packed(crew.directory, self._source.queries, self._source.database, told, self._check, min(READERS, cores()))

@@ -140,8 +140,7 @@ def test_one_block_tells_whether_workers_are_hired(share: float, made: tuple[Pat
     work = sum(chunk["work"] for block in manifest.blocks for chunk in block["chunks"]) * alignment.SECONDS_PER_WORK
     monkeypatch.setenv("TIDALIGN_CORES", "2")  # of many
     monkeypatch.setattr(index, "CELL_BYTES", 512)
-    monkeypatch.setattr(run.Pairs, "working_threads", 1)
-    monkeypatch.setattr(run.Pairs, "small_work", share * work)
+    monkeypatch.setattr(run.Pairs, "small", lambda self: share * work)
     hired: list[bool] = []
     real = crew.Crew.begin_to_hire
 

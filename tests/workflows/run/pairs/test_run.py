@@ -430,7 +430,7 @@ def test_memory_that_is_not_there_is_a_death(tmp_path: Path, inputs: list[str], 
 
 def test_much_work_is_spread_over_the_cores(tmp_path: Path, inputs: list[str], answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIDALIGN_CORES", "2")  # of many
-    monkeypatch.setattr(run.Pairs, "small_work", 0.0)
+    monkeypatch.setattr(run.Pairs, "small", lambda self: 0.0)
     report = drive(str(tmp_path / "spread"), *inputs)
     assert report.workers == cores()
     assert drive(str(tmp_path / "alone"), *inputs, workers=0).workers == 0

@@ -105,7 +105,7 @@ def test_slices_are_loaded_once(tmp_path: Path, inputs: list[str], monkeypatch: 
 @pytest.mark.parametrize("seconds", [0.0, 30.0])
 def test_workers_are_hired_for_what_threads_would_be_at_for_long(seconds: float, tmp_path: Path, inputs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIDALIGN_CORES", "2")
-    monkeypatch.setattr(searches.Search, "small_work", seconds)
+    monkeypatch.setattr(searches.Search, "small", lambda self: 2 * seconds)
     drive(str(tmp_path), *inputs)
     assert report(tmp_path)["workers"] == (0 if seconds else cores())
 
