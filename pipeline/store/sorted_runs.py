@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from tidalign.pipeline import text
 from tidalign.pipeline.errors import MissingInput
-from tidalign.pipeline.in_turn import Task, in_turn
+from tidalign.pipeline.in_turn import Call, in_turn
 from tidalign.pipeline.store.files import writing_error
 
 MERGED_RUNS = 64
@@ -37,7 +37,7 @@ def in_order(tables: Iterable[Any], keys: Keys, folder: str, threads: int = 1) -
     held = [second, first]
     del first, second
     unsorted = chain(iter(lambda: held.pop() if held else None, None), batches)
-    runs = list(in_turn((Task(partial(_run, batch, keys, folder)) for batch in unsorted), threads))
+    runs = list(in_turn((Call(partial(_run, batch, keys, folder)) for batch in unsorted), threads))
     while len(runs) > MERGED_RUNS:
         runs = [*runs[MERGED_RUNS:], _Run(_merged(runs[:MERGED_RUNS], keys), keys, folder)]
     yield from _merged(runs, keys)
