@@ -21,8 +21,8 @@ from distributed.utils import silence_logging_cmgr
 from tidalign.cluster import forks
 from tidalign.cluster.allocation.nodes import started
 from tidalign.cluster.allocation.systems import Allocation
-from tidalign.cluster.beside import with_own
 from tidalign.cluster.errors import NoWorkers
+from tidalign.cluster.gpu_workers import with_own
 from tidalign.cluster.gpus import TASKS_OF_A_GPU
 from tidalign.cluster.guard import see_guard
 from tidalign.cluster.others import CLOSE_TIMEOUT, CONNECT_TIMEOUT, answering, connected, unfit, with_workers

@@ -7,6 +7,7 @@ import os
 import platform
 import re
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -28,6 +29,7 @@ def logged(folder: str, what: str) -> Iterator[None]:
     with suppress(OSError):
         path = Path(folder, f"{re.sub(r'[^A-Za-z0-9-]', '-', platform.node())}-{os.getpid()}.log")
         if _log is None or _log.name != str(path):
+            _let_go()  # the next may not open, and what it would have said is none of another run's
             _log = path.open("a", buffering=1)  # for as long as the worker lives
             faulthandler.enable(_log)
             _handler.setStream(_log)
@@ -42,10 +44,21 @@ def logged(folder: str, what: str) -> Iterator[None]:
     _note(f"{what} ends, {time.monotonic() - began:.3f} s")
 
 
+def _let_go() -> None:
+    """Write nothing more into the log of the folder that this worker worked for before."""
+    global _log
+    if _log is None:
+        return
+    _log = None  # closed by the last thread that writes to it
+    faulthandler.disable()
+    logging.getLogger().removeHandler(_handler)
+    _handler.setStream(sys.stderr)
+
+
 def _note(line: str) -> None:
-    if _log is not None:
+    if (log := _log) is not None:
         with suppress(OSError):
-            _log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {line}\n")
+            log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {line}\n")
 
 
 def inject(places: Callable[[], Iterable[str]], fault: Callable[[], None] = lambda: None) -> None:

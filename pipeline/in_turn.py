@@ -1,4 +1,4 @@
-"""Do tasks by threads, and give what they return in the order of the tasks: how every output is made, and what lies before it."""
+"""Make calls by threads, and give what they return in the order of the calls: how every output is made, and what lies before it."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -14,38 +14,38 @@ WRITERS = 12
 """Threads that write an output, at most: more are hardly faster."""
 
 ALWAYS = 2
-"""Tasks that are held however much room they take: one is done while the one before it is taken."""
+"""Calls that are held however much room they take: one is made while what the one before it returned is taken."""
 
 
 @dataclass(frozen=True, slots=True)
-class Task(Generic[T]):
-    """Hold a function that a thread calls, and how many ordinary tasks need as much memory as this one."""
+class Call(Generic[T]):
+    """Hold a function that a thread calls, and how many ordinary calls need as much memory as this one."""
 
     do: Callable[[], T]
     room: int = 1
 
-    def then(self, function: Callable[[Callable[[], T]], S]) -> "Task[S]":
-        """Make a task of the same room that calls `function`, given what this one calls."""
-        return Task(partial(function, self.do), self.room)
+    def then(self, function: Callable[[Callable[[], T]], S]) -> "Call[S]":
+        """Make one of the same room that calls `function`, given what this one calls."""
+        return Call(partial(function, self.do), self.room)
 
 
-def in_turn(tasks: Iterable[Task[T]], threads: int) -> Iterator[T]:
-    """Give what the tasks return, in their order. At most `threads` of them run, or wait to be taken, and no more than take the room of as many ordinary
+def in_turn(calls: Iterable[Call[T]], threads: int) -> Iterator[T]:
+    """Give what the calls return, in their order. At most `threads` of them run, or wait to be taken, and no more than take the room of as many ordinary
     ones, or two. Of errors the first in that order is raised; KeyboardInterrupt leaves behind what runs, which may wait for who reads its output."""
     if threads == 1:
-        yield from (task.do() for task in tasks)
+        yield from (call.do() for call in calls)
         return
     coming: deque[tuple[Future[T], int]] = deque()
     taken = 0
     pool, left = ThreadPoolExecutor(threads), False
     try:
-        for task in tasks:
-            while len(coming) == threads or (len(coming) >= ALWAYS and taken + task.room > threads):
+        for call in calls:
+            while len(coming) == threads or (len(coming) >= ALWAYS and taken + call.room > threads):
                 first, room = coming.popleft()
                 yield first.result()
                 taken -= room
-            coming.append((pool.submit(task.do), task.room))
-            taken += task.room
+            coming.append((pool.submit(call.do), call.room))
+            taken += call.room
         while coming:
             yield coming.popleft()[0].result()
     except KeyboardInterrupt:

@@ -14,7 +14,7 @@ from tidalign.pipeline.formats.table import find
 from tidalign.pipeline.genome.formats import block
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.in_turn import Task
+from tidalign.pipeline.in_turn import Call
 from tidalign.pipeline.schema import GENOME_ALIGNMENTS
 
 
@@ -31,11 +31,11 @@ class Rows:
         return (self.rows.slice(start, 7) for start in range(0, self.rows.num_rows, 7))
 
     def groups(self, most: int) -> Iterator[Any]:
-        return (Task(partial(list, [pa.Table.from_batches([batch])])) for batch in self.to_batches())
+        return (Call(partial(list, [pa.Table.from_batches([batch])])) for batch in self.to_batches())
 
     def pieces(self) -> Iterator[Any]:
         for number, batch in enumerate(self.to_batches()):
-            yield from (Task(partial(list, [piece]), piece.room) for piece in block.blocks(batch, self.targets[0], self.query, 7 * number))
+            yield from (Call(partial(list, [piece]), piece.room) for piece in block.blocks(batch, self.targets[0], self.query, 7 * number))
 
 
 def written(run: str, format: str, rows: pa.RecordBatch | None = None, parameters: GenomeParameters | None = None, *, markend: bool = False) -> str:

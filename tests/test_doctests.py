@@ -9,7 +9,7 @@ MODULES = {
     "tidalign.pipeline.cigar": 6,
     "tidalign.pipeline.pairs.models": 4,
     "tidalign.workflows.commands.genome": 1,
-    "tidalign.workflows.memory": 1,
+    "tidalign.workflows.search": 1,
     "tidalign.workflows.stages": 4,
     "tidalign.workflows.table": 1,
 }

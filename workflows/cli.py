@@ -207,7 +207,7 @@ def _told(stopped: Stopped, args: argparse.Namespace, asked: Sequence[str]) -> i
         say(f"{stopped.why}; nothing is kept: the same command begins anew")
         return stopped.status
     if stopped.status == Exit.TERMINATED:
-        return tell(stopped, asked, requeue=args.requeue)
+        return tell(stopped, asked, requeue=args.requeue, run=vars(args).get("directory"))
     say(f"{stopped.why}; what is done is kept: the same command goes on from here")
     return stopped.status
 

@@ -169,11 +169,11 @@ def show(results: A) -> A:
 
 @contextmanager
 def command(args: argparse.Namespace, run: Path | None = None) -> Iterator[Command]:
-    """Begin a command's run: in `run`; else beside the file that is wanted, in a temporary folder for a stream, or where -o says."""
+    """Begin a command's run: in `run`; else beside the file that is wanted, in a temporary folder for a stream, or where -o says. `args.directory` names it."""
     if args.output == STANDARD_OUTPUT and not sys.stdout:
         raise CannotWrite("standard output: closed; open it, or name a file with -o")
     with tempfile.TemporaryDirectory(prefix="tidalign-") if run is None and is_stream(args.output) else _nowhere() as folder:
-        place = run or (Path(folder, "run") if folder else _beside(args))
+        args.directory = place = run or (Path(folder, "run") if folder else _beside(args))
         with passing(folder) if folder else nullcontext(), ExitStack() as held:
             yield Command(args, place, time.monotonic(), None if args.new else _before(place), COMPILING.seconds, held)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tidalign.workflows.commands.genomes import align_many_genomes as align_many_genomes
     from tidalign.workflows.commands.pairs import align_pairs as align_pairs
     from tidalign.workflows.commands.search import search_files as search_files
-    from tidalign.workflows.memory import search as search
+    from tidalign.workflows.search import search as search
     from tidalign.workflows.table import align as align
 
     __version__: str
@@ -57,7 +57,7 @@ _HOME = {
     "align_many_genomes": "tidalign.workflows.commands.genomes",
     "align_pairs": "tidalign.workflows.commands.pairs",
     "SearchResults": "tidalign.pipeline.search.results",
-    "search": "tidalign.workflows.memory",
+    "search": "tidalign.workflows.search",
     "search_files": "tidalign.workflows.commands.search",
 }
 

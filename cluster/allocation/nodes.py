@@ -209,8 +209,8 @@ def _workers(allocation: Allocation, starter: Starter, cluster: Any) -> Iterator
     program = [sys.executable, "-P", "-m", "tidalign.cluster.allocation.node", str(starter.folder)]
     if not system.holds_input:
         program = ["/bin/sh", str(script.write(starter.folder, program))]
-    starter.start(system.starters[starter.name](allocation, program), holds_input=system.holds_input)
     try:
+        starter.start(system.starters[starter.name](allocation, program), holds_input=system.holds_input)
         found = Nodes(allocation, cluster, starter)
         _await(allocation, found, starter)
         yield found

@@ -101,14 +101,19 @@ def follow(number: str, log: Path, show: Callable[[str], None], tell: Callable[[
 
 
 def _state(number: str) -> tuple[str, str, int]:
-    """Ask for a job's state, why Slurm has it in that, and the exit status that it comes to. Raises NoWorkers where nobody knows the job."""
+    """Ask for a job's state, why Slurm has it in that, and the exit status that it comes to. Raises NoWorkers where nobody knows the job, or can be asked."""
     for attempt in range(5):
-        asked = subprocess.run(["scontrol", "--oneliner", "show", "job", number], capture_output=True, text=True, check=False)
-        found = dict(word.split("=", 1) for word in asked.stdout.split() if "=" in word)
-        if "JobState" in found:
-            status, _, signalled = found.get("ExitCode", "0:0").partition(":")
-            code = int(status) or (128 + int(signalled) if int(signalled or 0) else _STATUSES.get(found["JobState"], 1))
-            return found["JobState"], found.get("Reason", "None").replace("None", ""), code
+        try:
+            asked = subprocess.run(["scontrol", "--oneliner", "show", "job", number], capture_output=True, text=True, check=False)
+        except OSError as error:
+            found = "none" if isinstance(error, FileNotFoundError) else f"one that does not run ({error.strerror})"
+            way_out = "set PATH to Slurm's commands; the job goes on, and its log says how far it is"
+            raise NoWorkers(f"job {number}: expected scontrol, which says what a job is at, found {found}; {way_out}") from error
+        said = dict(word.split("=", 1) for word in asked.stdout.split() if "=" in word)
+        if "JobState" in said:
+            status, _, signalled = said.get("ExitCode", "0:0").partition(":")
+            code = int(status) or (128 + int(signalled) if int(signalled or 0) else _STATUSES.get(said["JobState"], 1))
+            return said["JobState"], said.get("Reason", "None").replace("None", ""), code
         time.sleep(POLL_SECONDS * attempt)
     raise NoWorkers(f"job {number}: Slurm does not know it any more ({' '.join(asked.stderr.split())[:100]}); its log says how it ended")
 

@@ -23,7 +23,7 @@ from tidalign.pipeline.formats import table
 from tidalign.pipeline.formats.request import Request, Rows
 from tidalign.pipeline.formats.stream import Stream, standard_output
 from tidalign.pipeline.formats.table import BLANKS, Format
-from tidalign.pipeline.in_turn import Task, in_turn
+from tidalign.pipeline.in_turn import Call, in_turn
 from tidalign.pipeline.store.outputs import refuse_input, refuse_own
 from tidalign.pipeline.text import content
 
@@ -163,13 +163,13 @@ def write_text(request: Request[Any], sink: BinaryIO) -> int:
     last.rest.set_result((0, rest))
     last.written.set_result(None)
 
-    def tasks() -> Iterator[Task[int]]:
+    def calls() -> Iterator[Call[int]]:
         nonlocal last
         for text in _texts(request):
             before, last = last, _Handed()
             yield text.then(partial(_write_piece, request, sink, before, last))
 
-    count = sum(in_turn(tasks(), request.rows.threads))
+    count = sum(in_turn(calls(), request.rows.threads))
     whole, rest = _blocks(format, [last.rest.result()[1], format.footer.encode() if request.markend else b""])
     _write(request, sink, whole)
     if format.bgzf:
@@ -179,14 +179,14 @@ def write_text(request: Request[Any], sink: BinaryIO) -> int:
     return count
 
 
-def _pieces(request: Request[Any]) -> Iterator[Task[Iterable[Any]]]:
+def _pieces(request: Request[Any]) -> Iterator[Call[Iterable[Any]]]:
     """Give what makes the batches of a request, in order."""
-    rows: Iterator[Task[Iterable[Any]]]
+    rows: Iterator[Call[Iterable[Any]]]
     rows = request.rows.pieces(letters=True) if request.format.wants_letters({"cs": request.cs}) else request.rows.pieces()
     return rows
 
 
-def _texts(request: Request[Any]) -> Iterator[Task[tuple[int, list[Any]]]]:
+def _texts(request: Request[Any]) -> Iterator[Call[tuple[int, list[Any]]]]:
     """Give what makes the text of the rows, a piece at a time: how many rows, and their lines."""
     if not request.sort:
         yield from (piece.then(partial(_text, request)) for piece in _pieces(request))
@@ -197,7 +197,7 @@ def _texts(request: Request[Any]) -> Iterator[Task[tuple[int, list[Any]]]]:
         return [records(batch, lines, request) for batch, lines in text_lines(request, piece)]
 
     made = in_turn((piece.then(tables) for piece in _pieces(request)), request.rows.threads)
-    yield from map(Task, texts(chain.from_iterable(made), request))
+    yield from map(Call, texts(chain.from_iterable(made), request))
 
 
 def text_lines(request: Request[Any], piece: Callable[[], Iterable[Any]]) -> Iterator[tuple[Any, Any]]:

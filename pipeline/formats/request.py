@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 from tidalign.pipeline.formats.table import Format
-from tidalign.pipeline.in_turn import Task
+from tidalign.pipeline.in_turn import Call
 
 
 class Batches(Protocol):
@@ -45,11 +45,11 @@ class Rows(Batches, Protocol):
     def threads(self) -> int:
         """How many pieces are turned into text at a time, at most."""
 
-    def groups(self, most: int) -> Iterator[Task[Iterable[Any]]]:
+    def groups(self, most: int) -> Iterator[Call[Iterable[Any]]]:
         """Cut the rows into groups, in order: for each what makes its tables, of at most `most` bytes each, and is called by a thread. Where they are cut
         depends on the run alone."""
 
-    def pieces(self, letters: bool = False) -> Iterator[Task[Iterable[Any]]]:
+    def pieces(self, letters: bool = False) -> Iterator[Call[Iterable[Any]]]:
         """Cut the rows into the batches that the formats of this kind of run take, in order: for each what a thread calls. `batch[name]` is a
         column; with `letters` those of `schema.LETTERS` too."""
 

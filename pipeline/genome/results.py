@@ -28,7 +28,7 @@ from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.manifest import GenomeManifest, Job
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import job_name, unit_name
-from tidalign.pipeline.in_turn import Task
+from tidalign.pipeline.in_turn import Call
 from tidalign.pipeline.schema import GENOME_ALIGNMENTS, KEPT
 from tidalign.pipeline.store.files import read_lasting
 from tidalign.pipeline.store.layout import GENOMES
@@ -171,7 +171,7 @@ class GenomeResults(RunResults[GenomeManifest]):
         request: Request[GenomeResults] = Request(rows, chosen, lambda text: None, markend=markend)
         write_apart(request, outputs, "job", lambda job: replace(request, rows=self._of(job), found={}), into)
 
-    def pieces(self, letters: bool = False) -> Iterator[Task[Iterable[AlignmentBlock]]]:
+    def pieces(self, letters: bool = False) -> Iterator[Call[Iterable[AlignmentBlock]]]:
         """Give what makes the blocks that formats take, in order; all have letters."""
         first, before = 0, (-1, 0)
         tables = chain.from_iterable(read() for read in self._readers(self.schema.names))
@@ -181,7 +181,7 @@ class GenomeResults(RunResults[GenomeManifest]):
                 for block in blocks(rows, *sides, first, self.masks(group.first), hsps=not self.parameters.gapped, format=self._format):
                     if self.apart:
                         block, before = counted_apart(block, before)
-                    yield Task(partial(list, [block]), block.room)
+                    yield Call(partial(list, [block]), block.room)
                 first += rows.num_rows
 
     def _by_sides(self, batch: Any) -> Iterator[tuple[Job, Any]]:

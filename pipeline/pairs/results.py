@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from tidalign.pipeline.errors import Damaged, ManifestMismatch, MissingInput
 from tidalign.pipeline.formats.export import export
-from tidalign.pipeline.in_turn import Task
+from tidalign.pipeline.in_turn import Call
 from tidalign.pipeline.pairs.aligner import PairParameters
 from tidalign.pipeline.pairs.manifest import BlockRecord, PairManifest, letters_path
 from tidalign.pipeline.pairs.scored import ScoreParameters
@@ -70,7 +70,7 @@ class Results(RunResults[PairManifest]):
             options["lift"] = "" if options["lift"] else None
         return export(self, str(output), format, notice=notice, **options)
 
-    def pieces(self, letters: bool = False) -> Iterator[Task[Iterable[pa.RecordBatch]]]:
+    def pieces(self, letters: bool = False) -> Iterator[Call[Iterable[pa.RecordBatch]]]:
         """Give what makes the batches that formats take, in order; with `letters`, those of `schema.LETTERS` beside the rows (EXECUTION.md 13)."""
         if not letters:
             yield from super().pieces()
@@ -79,14 +79,14 @@ class Results(RunResults[PairManifest]):
         stop = 0
         for first, pairs, read in self._originals():
             stop = first + pairs
-            yield Task(partial(_lettered, partial(rows.between, first, stop), read))
+            yield Call(partial(_lettered, partial(rows.between, first, stop), read))
         if stop != len(self):
             raise _changed("the input")
 
-    def groups(self, most: int) -> Iterator[Task[Iterable[pa.Table]]]:
+    def groups(self, most: int) -> Iterator[Call[Iterable[pa.Table]]]:
         """Give what makes tables of each block (`formats.request.Rows`)."""
         for read in self._readers(self.schema.names):
-            yield Task(partial(_cut, read, most))
+            yield Call(partial(_cut, read, most))
 
     def _originals(self) -> Iterator[tuple[int, int, Callable[[], Any]]]:
         """Give pieces of the letters, in order: first pair, how many, and what reads them, kept ones or the input again. ManifestMismatch where it has changed,

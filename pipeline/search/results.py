@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalign.pipeline.formats.export import export
-from tidalign.pipeline.in_turn import Task
+from tidalign.pipeline.in_turn import Call
 from tidalign.pipeline.schema import SEARCH_HITS, STATUSES
 from tidalign.pipeline.search.hits import merged
 from tidalign.pipeline.search.manifest import Queries, SearchManifest
@@ -75,10 +75,10 @@ class SearchResults(RunResults[SearchManifest]):
         """
         return export(self, str(output), format, cigar=cigar, notice=notice)
 
-    def pieces(self, letters: bool = False) -> Iterator[Task[Iterable[pa.RecordBatch]]]:
+    def pieces(self, letters: bool = False) -> Iterator[Call[Iterable[pa.RecordBatch]]]:
         """Give what makes the batches that formats take, in order, with what `with_firsts` adds."""
         for read in self._readers(self.schema.names):
-            yield Task(partial(with_firsts, read))
+            yield Call(partial(with_firsts, read))
 
     def sampled(self, columns: list[str], most: int) -> Iterator[pa.Table]:
         """Give tables of about `most` hits at most, of chunks of queries that lie evenly among all."""

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from tidalign.pipeline import text
 from tidalign.pipeline.device import cores
 from tidalign.pipeline.errors import Damaged, ManifestMismatch, MissingInput
-from tidalign.pipeline.in_turn import WRITERS, Task
+from tidalign.pipeline.in_turn import WRITERS, Call
 from tidalign.pipeline.schema import STATUSES
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.files import open_table
@@ -150,15 +150,15 @@ class RunResults(Generic[M]):
         """Give the rows to whoever takes Arrow's stream of C (PyCapsule): polars, DuckDB, `pyarrow.table`. A batch is read when it is asked for."""
         return pa.RecordBatchReader.from_batches(self.schema, self.to_batches()).__arrow_c_stream__(requested_schema)
 
-    def pieces(self, letters: bool = False) -> Iterator[Task[Iterable[pa.RecordBatch]]]:
+    def pieces(self, letters: bool = False) -> Iterator[Call[Iterable[pa.RecordBatch]]]:
         """Give what makes the batches that formats take, in order (`formats.request.Rows`); a kind of run that has `letters` beside its rows adds them."""
         for read in self._readers(self.schema.names):
-            yield Task(partial(batches, read))
+            yield Call(partial(batches, read))
 
-    def groups(self, most: int) -> Iterator[Task[Iterable[pa.Table]]]:
+    def groups(self, most: int) -> Iterator[Call[Iterable[pa.Table]]]:
         """Give what makes tables of all rows of at most `most` bytes each (`formats.request.Rows`); where pieces are small, threads read them."""
         for table in text.in_batches(chain.from_iterable(read() for read in self._readers(self.schema.names)), most):
-            yield Task(partial(list, [table]))
+            yield Call(partial(list, [table]))
 
     def sampled(self, columns: list[str], most: int) -> Iterator[pa.Table]:
         """Give tables of about `most` rows at most, in no order: all, or those of parts that lie evenly among all, and of their row groups where these are

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidalign.pipeline import text
-from tidalign.pipeline.in_turn import Task, in_turn
+from tidalign.pipeline.in_turn import Call, in_turn
 from tidalign.pipeline.store.files import writing_error
 
 MERGED_RUNS = 64
@@ -42,7 +42,7 @@ def in_order(tables: Iterable[Any], keys: Keys, folder: str, threads: int = 1) -
     unsorted = chain(iter(lambda: held.pop() if held else None, None), batches)
     with ExitStack() as files:
         levels = _Levels(keys, lambda: files.enter_context(closing(_File(folder))))
-        for run in in_turn(levels.tasks(unsorted), threads):
+        for run in in_turn(levels.calls(unsorted), threads):
             levels.add(run)
         yield from _merged(levels.rest(), keys)
 
@@ -108,12 +108,12 @@ class _Levels:
         self._keys, self._opened = keys, opened
         self._levels: list[list[_Run]] = [[]]
 
-    def tasks(self, batches: Iterable[Any]) -> Iterator[Task[_Run]]:
+    def calls(self, batches: Iterable[Any]) -> Iterator[Call[_Run]]:
         """Give what sorts each of the batches into a run of its own: those that are merged together are in one file."""
         for number, batch in enumerate(batches):
             if number % MERGED_RUNS == 0:
                 file = self._opened()
-            yield Task(partial(_sorted_run, batch, self._keys, file))
+            yield Call(partial(_sorted_run, batch, self._keys, file))
 
     def add(self, run: _Run) -> None:
         """Take the next run that a task has made."""

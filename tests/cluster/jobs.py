@@ -1,9 +1,11 @@
 """Tasks for tests, in a module that workers can import."""
 
+import faulthandler
 import logging
 import os
 import signal
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from distributed import get_worker
@@ -64,6 +66,14 @@ def crash(folder: str) -> None:
         logging.getLogger("library").warning("a hint")
     with logged(folder, "b00002"):
         os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def log_in(folders: Sequence[str]) -> None:
+    """Do something in one folder after the other, of which something is said; nothing dies of a fault later."""
+    for folder in folders:
+        with logged(folder, f"in {folder}"):
+            logging.getLogger("library").warning("a hint of %s", Path(folder).name)
+    assert not faulthandler.is_enabled()
 
 
 def meet(folder: str) -> str:

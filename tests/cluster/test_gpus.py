@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from tidalign.cluster import gpus
-from tidalign.cluster.beside import with_own
 from tidalign.cluster.errors import NoWorkers
+from tidalign.cluster.gpu_workers import with_own
 from tidalign.cluster.gpus import usable
 from tidalign.cluster.settings import OF_GPUS, PRELOAD, settings
 

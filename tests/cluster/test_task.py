@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from jobs import crash
+from jobs import crash, log_in
 
 from tidalign.cluster import here as in_this_process
 from tidalign.cluster import stop as stopping
@@ -175,6 +175,16 @@ def test_a_worker_says_what_it_does_and_where_it_was_when_it_crashed(tmp_path: P
     with logged(str(tmp_path / "none"), "x"):
         pass  # the command's own process has no log
     assert [*tmp_path.iterdir()] == [log]
+
+
+def test_a_log_that_cannot_be_opened_leaves_that_of_another_run_alone(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    worker = multiprocessing.get_context("spawn").Process(target=log_in, args=[[str(tmp_path / name) for name in ("one", "gone")]])
+    worker.start()
+    worker.join()
+    (log,) = (tmp_path / "one").iterdir()
+    assert "a hint of one" in log.read_text() and "gone" not in log.read_text()
+    assert worker.exitcode == 0 and [*tmp_path.iterdir()] == [tmp_path / "one"]
 
 
 def test_tasks_of_a_kind_wait_for_room_of_their_own() -> None:

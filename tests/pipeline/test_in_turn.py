@@ -1,4 +1,4 @@
-"""Tasks done by threads: their results come in order, and no more of them are held than there is room for."""
+"""Calls made by threads: their results come in order, and no more of them are held than there is room for."""
 
 import threading
 import time
@@ -6,21 +6,21 @@ from collections.abc import Iterator
 
 import pytest
 
-from tidalign.pipeline.in_turn import Task, ahead, in_turn
+from tidalign.pipeline.in_turn import Call, ahead, in_turn
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
-def test_results_come_in_the_order_of_tasks(threads: int) -> None:
+def test_results_come_in_the_order_of_calls(threads: int) -> None:
     def late(i: int) -> int:
         time.sleep((7 * i % 5) / 1000)
         return i
 
-    assert list(in_turn((Task(lambda i=i: late(i)) for i in range(40)), threads)) == list(range(40))  # type: ignore[misc]
+    assert list(in_turn((Call(lambda i=i: late(i)) for i in range(40)), threads)) == list(range(40))  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(("rooms", "most"), [([1] * 30, 4), ([2] * 30, 2), ([100] * 10, 2), ([1, 1, 9, 1, 1, 1, 1, 1, 1], 4)])
 def test_no_more_are_held_than_have_room(rooms: list[int], most: int) -> None:
-    """Four threads; two tasks are held however large they are."""
+    """Four threads; two calls are held however large they are."""
     held, largest, lock = 0, 0, threading.Lock()
 
     def do() -> None:
@@ -30,17 +30,17 @@ def test_no_more_are_held_than_have_room(rooms: list[int], most: int) -> None:
             largest = max(largest, held)
         time.sleep(0.005)
 
-    def tasks() -> Iterator[Task[None]]:
+    def calls() -> Iterator[Call[None]]:
         for room in rooms:
-            yield Task(do, room)
+            yield Call(do, room)
 
-    for _ in in_turn(tasks(), 4):
+    for _ in in_turn(calls(), 4):
         with lock:
             held -= 1
     assert held == 0 and 1 < largest <= most + 1  # a result that was given is counted until the next is asked for
 
 
-def test_the_first_error_in_order_is_raised_and_no_other_task_begins() -> None:
+def test_the_first_error_in_order_is_raised_and_no_other_call_begins() -> None:
     begun: list[int] = []
 
     def do(i: int) -> int:
@@ -51,20 +51,20 @@ def test_the_first_error_in_order_is_raised_and_no_other_task_begins() -> None:
 
     taken: list[int] = []
     with pytest.raises(ValueError, match="^3$"):
-        taken.extend(in_turn((Task(lambda i=i: do(i)) for i in range(100)), 3))  # type: ignore[misc]
+        taken.extend(in_turn((Call(lambda i=i: do(i)) for i in range(100)), 3))  # type: ignore[misc]
     assert len(begun) < 10
 
 
-def test_who_is_interrupted_waits_for_no_task() -> None:
+def test_who_is_interrupted_waits_for_no_call() -> None:
     free = threading.Event()
 
-    def tasks() -> Iterator[Task[bool]]:
-        yield Task(lambda: free.wait(600))
+    def calls() -> Iterator[Call[bool]]:
+        yield Call(lambda: free.wait(600))
         raise KeyboardInterrupt
 
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        next(in_turn(tasks(), 2))
+        next(in_turn(calls(), 2))
     assert time.monotonic() - began < 300
     free.set()
 

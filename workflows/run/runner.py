@@ -19,7 +19,7 @@ from tidalign.kernels.runtime import precompile
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.pipeline.store import claims, rundir
 from tidalign.pipeline.store.layout import Layout
-from tidalign.workflows.estimate.beside import Beside
+from tidalign.workflows.estimate.background import Background
 from tidalign.workflows.run import devices
 from tidalign.workflows.run.busy import Busy
 from tidalign.workflows.run.crew import Crew, Readers
@@ -194,7 +194,7 @@ def _run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, to
         over, busy = False, Busy(crew.busy, told) if going and gpus.device.takes_gpu else None
         try:
             with staged(crew, resources.scratch) if resources.scratch and going else nullcontext(), busy or nullcontext():
-                early = Beside(kind.forecast, MEANWHILE_SECONDS * kind.forecast_from, apart=gpus.device.takes_gpu) if going and fresh else None
+                early = Background(kind.forecast, MEANWHILE_SECONDS * kind.forecast_from, apart=gpus.device.takes_gpu) if going and fresh else None
                 with early or nullcontext(), crew.timed("read"):
                     planned = kind.read(crew, told, readers, Meanwhile(stop, gpus, ready) if going else None)
                 ready()
@@ -246,7 +246,7 @@ def _read(directory: str | Path, kind: RunKind[M, Any, Any], resources: Resource
         return kind.read(crew, told, readers, None)
 
 
-def _work(crew: Crew, kind: RunKind[M, T, R], tracker: T, stop: Stop, resources: Resources, gpus: Gpus, early: Beside | None) -> dict[str, float] | None:
+def _work(crew: Crew, kind: RunKind[M, T, R], tracker: T, stop: Stop, resources: Resources, gpus: Gpus, early: Background | None) -> dict[str, float] | None:
     """Run what is left of a run; gives what was predicted of its stages, where that was worth it. early: what may have been forecast while the input was read,
     and worked on, in this call; None: that was done before."""
     on = gpus.names.values() if gpus.device.takes_gpu else None
@@ -258,7 +258,7 @@ def _work(crew: Crew, kind: RunKind[M, T, R], tracker: T, stop: Stop, resources:
     large = tracker.work() > kind.forecast_from * gpus.device.speed
     alike = gpus.device.takes_gpu and len({*gpus.names.values()}) == 1 and not gpus.cores  # nothing is decided by what is forecast
     known, share = early.forecast if early else None, 1.0 if early else tracker.left()
-    beside = Beside(kind.forecast, apart=True) if large and alike and not known else None
+    background = Background(kind.forecast, apart=True) if large and alike and not known else None
     forecast = known or (kind.forecast() if large and not alike else None)
     shared = kind.processes(tracker, gpus, resources) if gpus.device.takes_gpu else 1
     if gpus.device.takes_gpu:
@@ -292,7 +292,7 @@ def _work(crew: Crew, kind: RunKind[M, T, R], tracker: T, stop: Stop, resources:
                 raise
             crew.hire()  # this process has lost its GPU; a worker can go on
         tasks = tracker.tasks()
-    if beside and beside.forecast and (predicted := beside.forecast.predicted(on, crew.size, share)):
+    if background and background.forecast and (predicted := background.forecast.predicted(on, crew.size, share)):
         rundir.journal(crew.directory, "predicted", **predicted)
     return predicted
 

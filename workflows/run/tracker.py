@@ -44,6 +44,7 @@ class Tracker(ABC, Generic[P]):
         self.directory, self.run, self.device, self.gpus, self.beside = directory, run, device, gpus, beside
         self._stop, self._told, self._lock = stop, told, RLock()  # pulses are looked at in threads of their own
         self._running: dict[Task, list[P]] = {}
+        self._amounts: dict[Task, float] = {}  # of all of a task's pieces, which may be read of files, and each pulse asks; they weigh its `seconds`
         self._at: dict[Task, float] = {}
         self._known, self._written = dict[str, parts.PartFile](), set[str]()
         self._finished, self._worked, self._work, self._unbegun = 0.0, 0.0, 0.0, 0
@@ -131,7 +132,7 @@ class Tracker(ABC, Generic[P]):
     def tasks(self) -> list[Task]:
         """Make the tasks for what is left to do, from what is on disk; none: the run is complete. The caller holds the directory's lock, and no task runs."""
         self.look()
-        self._running, self._at = {}, {}
+        self._running, self._amounts, self._at = {}, {}, {}
         self._stop.go_on()
         self.rejected = max(self.rejected, parts.counts(self.parts)["rejected"])
         pieces = list(self.missing())
@@ -153,7 +154,7 @@ class Tracker(ABC, Generic[P]):
 
     def work(self) -> float:
         """Estimate the seconds of one core for all tasks that are left."""
-        return sum(self.weight(piece) for pieces in self._running.values() for piece in pieces)
+        return sum(task.seconds for task in self._running)
 
     def gpu_seconds(self) -> float:
         """Estimate the seconds of one GPU for all that is left."""
@@ -212,45 +213,44 @@ class Tracker(ABC, Generic[P]):
         function, arguments = self.call(pieces, self.device)
         on_core = (self.call(pieces, CPU)[1], self.patience(pieces, CPU)) if self.beside else None
         task = Task(_key(pieces), function, arguments, self.order(pieces), pulse, patience, seconds=seconds, on_core=on_core, sort=pieces[0].stage)
-        self._running[task] = pieces
+        self._running[task], self._amounts[task] = pieces, sum(amounts)
         return task
 
     def _isolated(self, piece: P) -> Task:
         function, arguments = self.isolation(piece, self.rejectable - self.rejected)
         task = Task(f"isolate-{_key([piece])}", function, arguments, float("inf"), seconds=self.weight(piece))  # slow, and not by what it weighs
-        self._running[task] = [piece]
+        self._running[task], self._amounts[task] = [piece], self.amount(piece)
         return task
 
     def done(self, task: Task, result: Any) -> Iterable[Task]:
         with self._lock:
-            pieces = self._running.pop(task)
-            self._at.pop(task, None)
-            self._finish(pieces)
+            pieces, amount, _ = self._running.pop(task), self._amounts.pop(task), self._at.pop(task, None)
+            self._finish(pieces, amount, task.seconds)
         self._unbegun = 0
         given_up = result if (isolated := pieces[0].claim is None) else 0
         if isolated:
             self.rejected += result
             self.note("isolated", task=task.key, rejected=result)
         else:
-            self.note("done", task=task.key, amount=round(sum(map(self.amount, pieces)), 3), **self.counted(pieces, result))
+            self.note("done", task=task.key, amount=round(amount, 3), **self.counted(pieces, result))
         return self._made([new for piece in pieces for new in self.following(piece, given_up)])
 
-    def _finish(self, pieces: Sequence[P]) -> None:
-        amount = sum(map(self.amount, pieces))
+    def _finish(self, pieces: Sequence[P], amount: float, seconds: float) -> None:
         self._written |= {parts.part_path(f"{self.directory}/parts", *self.rows(piece)) for piece in pieces}
         self._finished += amount
-        self._worked += sum(map(self.weight, pieces))
+        self._worked += seconds
         self.made += amount
         self.tell()
 
     def died(self, task: Task, killed: bool) -> Iterable[Task]:
-        pieces, _ = self._running.pop(task), self._at.pop(task, None)
+        with self._lock:
+            pieces, _, _ = self._running.pop(task), self._amounts.pop(task), self._at.pop(task, None)
         written = [piece for piece in pieces if self.written(piece)]
         left = [piece for piece in pieces if piece not in written]
         for piece in pieces if self._stop.number is not None else written:
             if piece.claim:
                 claims.remove(piece.claim)  # the signal may have gone to workers too
-        self._finish(written)
+        self._finish(written, sum(map(self.amount, written)), sum(map(self.weight, written)))
         following = [new for piece in written for new in self.following(piece, 0)]
         if not left:
             return self._made(following)
@@ -282,7 +282,7 @@ class Tracker(ABC, Generic[P]):
 
     def tell(self) -> None:
         with self._lock:
-            begun = sum(sum(map(self.weight, self._running[task])) * at / (sum(map(self.amount, self._running[task])) or 1.0) for task, at in self._at.items())
+            begun = sum(task.seconds * at / (self._amounts[task] or 1.0) for task, at in self._at.items())
             done, total = (int(1000 * seconds / (self.workers or self.threads)) for seconds in (self._worked + begun, self._work))
             if self._at or self._worked:  # while workers are hired and kernels compiled, nothing is worked on
                 self._told("work", done, total)

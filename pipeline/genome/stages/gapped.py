@@ -18,7 +18,7 @@ from tidalign.kernels.text.columns import spell
 from tidalign.pipeline import text
 from tidalign.pipeline.genome.input.sequences import Genome, Queries
 from tidalign.pipeline.genome.stages.seeding import given_up
-from tidalign.pipeline.in_turn import Task, in_turn
+from tidalign.pipeline.in_turn import Call, in_turn
 from tidalign.pipeline.schema import GENOME_ALIGNMENTS
 from tidalign.pipeline.text import Operations, counted
 
@@ -157,7 +157,7 @@ def moved(one: Extended, places: int) -> Extended:
 
 def tables(extensions: Extensions, unit: "Unit", queries: Queries | None = None) -> Iterator[Any]:
     """Make rows of alignments as `rows` does, in tables of bounded bytes: text is made of some at a time, by as many threads as the device has helpers."""
-    return in_turn((Task(partial(rows, part, unit, queries)) for part in in_parts(extensions)), unit.device.helpers)
+    return in_turn((Call(partial(rows, part, unit, queries)) for part in in_parts(extensions)), unit.device.helpers)
 
 
 def in_parts(extensions: Extensions) -> Iterator[Extensions]:

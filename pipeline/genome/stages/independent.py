@@ -15,7 +15,7 @@ from tidalign.pipeline.genome.stages import gapped
 from tidalign.pipeline.genome.stages.anchors_file import places
 from tidalign.pipeline.genome.stages.guards import Budget, Due, Heartbeat, RowsAndShortfalls
 from tidalign.pipeline.genome.stages.unit import Unit
-from tidalign.pipeline.in_turn import Task, ahead, in_turn
+from tidalign.pipeline.in_turn import Call, ahead, in_turn
 from tidalign.pipeline.schema import EXTENDED
 from tidalign.pipeline.store import parts, sorted_runs
 from tidalign.pipeline.store.parts import write_part
@@ -93,16 +93,16 @@ def _extended(unit: Unit, anchors: Any, first: int, beat: Heartbeat, shortfalls:
     t, q = places(anchors)
     at = 0
 
-    def tasks() -> Iterator[Task[tuple[int, Any]]]:
+    def calls() -> Iterator[Call[tuple[int, Any]]]:
         nonlocal at
         if first == 0 and not unit.parameters.notrivial:
             yield from _tables(Extensions.of(gapped.trivial(unit)), unit, 0, 0)
         for stop, found in unit.forms.extend(unit, t, q, budget, lambda place: beat(first + place)):
             yield from _tables(found, unit, first, first + at)
             at = stop
-            yield Task(partial(_all_before, first + at))
+            yield Call(partial(_all_before, first + at))
 
-    yield from in_turn(tasks(), unit.device.helpers)
+    yield from in_turn(calls(), unit.device.helpers)
     if at < len(t):
         shortfalls.append(budget.shortfall(unit, first + at, first + len(t)))
 
@@ -111,9 +111,9 @@ def _all_before(anchor: int) -> tuple[int, None]:
     return anchor, None
 
 
-def _tables(found: Extensions, unit: Unit, first: int, at: int) -> Iterator[Task[tuple[int, Any]]]:
+def _tables(found: Extensions, unit: Unit, first: int, at: int) -> Iterator[Call[tuple[int, Any]]]:
     """Give what makes the rows of anchors counted from `first`, in tables, each with the place `at`."""
-    return (Task(partial(_table, part, unit, first, at)) for part in gapped.in_parts(_distinct(found)))
+    return (Call(partial(_table, part, unit, first, at)) for part in gapped.in_parts(_distinct(found)))
 
 
 def _table(found: Extensions, unit: Unit, first: int, at: int) -> tuple[int, Any]:

@@ -47,11 +47,11 @@ def records(text: Input, alphabet: str, qualities: bool = False, threads: int = 
     """Read the records of one text, in tables of `records.parse`, which so many threads make. Raises InputError for what is wrong in it."""
     if text.format == "empty":
         return
-    from tidalign.pipeline.in_turn import Task, in_turn  # as every run of pairs loads this module, and few read such files
+    from tidalign.pipeline.in_turn import Call, in_turn  # as every run of pairs loads this module, and few read such files
 
     pieces = text_pieces(text)
     try:
-        yield from in_turn(map(Task, _whole(parsers(pieces, FORMATS[text.format], text.path, alphabet, qualities))), threads)
+        yield from in_turn(map(Call, _whole(parsers(pieces, FORMATS[text.format], text.path, alphabet, qualities))), threads)
     except InputError:
         try:
             for _ in pieces:

@@ -1,5 +1,7 @@
 """Who uses the nodes of an allocation, how lost ones are told of, and what is kept of certificates; how many workers a node of Slurm's has."""
 
+import signal
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -126,6 +128,19 @@ def test_without_srun_one_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         started(Allocation("Slurm", "7", 2), str(tmp_path), []),
     ):
         pass
+
+
+def test_of_nodes_that_are_not_all_started_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was begun on the first is told that it is over, and ended, where the next cannot be started."""
+    lines = [["sleep", "600"], [str(tmp_path / "none")]]
+    monkeypatch.setitem(systems.SYSTEMS, "PBS", replace(systems.SYSTEMS["PBS"], starters={"pbs_tmrsh": lambda *_: lines}))
+    monkeypatch.setattr(allocations, "LEAVE_SECONDS", 0.1)
+    called = list[Any]()
+    cluster = SimpleNamespace(scheduler=SimpleNamespace(handlers={}), loop=SimpleNamespace(add_callback=called.append))
+    starter = Starter("pbs_tmrsh", tmp_path)
+    with pytest.raises(FileNotFoundError, match="none"), allocations._workers(Allocation("PBS", "7", 2), starter, cluster):
+        pass
+    assert [process.returncode for process in starter.processes] == [-signal.SIGKILL] and len(called) == 1
 
 
 def test_a_folder_without_room_for_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -170,21 +170,6 @@ def test_who_follows_a_job_no_longer_does_not_end_it(monkeypatch: pytest.MonkeyP
     assert "job 77 goes on, its log no longer shown; scancel 77 ends it" in err and "again" not in err
 
 
-def test_who_follows_a_job_is_told_what_it_waits_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Once for each, and of its end where there is no log that tells it."""
-    states = iter(["PENDING Reason=Priority", "PENDING Reason=Priority", "PENDING Reason=PartitionTimeLimit", "CANCELLED Reason=None"])
-    monkeypatch.setattr(job.subprocess, "run", lambda *_, **__: subprocess.CompletedProcess([], 0, f"JobId=7 JobState={next(states)} ExitCode=0:0\n", ""))
-    monkeypatch.setattr(job, "POLL_SECONDS", 0.0)
-    told, shown = list[str](), list[str]()
-    assert job.follow("7", tmp_path / "log", shown.append, told.append) == 143
-    assert (told, shown) == (["job 7: PENDING (Priority)", "job 7: PENDING (PartitionTimeLimit)", "job 7: CANCELLED"], [])
-    states = iter(["RUNNING Reason=None", "COMPLETING Reason=None", "CANCELLED Reason=None"])
-    (tmp_path / "log").write_text("the command that goes on\n")
-    told.clear()
-    assert job.follow("7", tmp_path / "log", shown.append, told.append) == 143
-    assert (told, shown) == (["job 7: RUNNING"], ["the command that goes on\n"])
-
-
 @pytest.fixture
 def sbatch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make a program that stands in for sbatch: it writes a job's script into a file, which this gives."""

@@ -9,6 +9,8 @@ from ending import wait_until
 from slurm_site import Site
 from work import PAIRS, alone, command, program, script, submit, write_lengths
 
+from tidalign.workflows.run.restarts import RESTARTS
+
 SLOW_AT_FIRST = """slurm:
   nodes: 2
   cpus-per-node: 2
@@ -92,6 +94,22 @@ def test_a_job_is_started_again_when_its_time_is_over(slurm: Site, tmp_path: Pat
     number = submitted(slurm, tmp_path, SLOW_AT_FIRST.format(time=2, slow=25), "--requeue")
     slurm.wait(lambda: slurm.job(number)["Restarts"] != "0" or slurm.job(number)["JobState"] == "COMPLETED", "its second start", 600)
     check_resumed(slurm, tmp_path, number, expected)
+
+
+@pytest.mark.slow
+def test_a_job_that_finishes_nothing_is_started_no_more(slurm: Site, tmp_path: Path) -> None:
+    """Three restarts in a row leave the run directory as it was, and the next is not asked for."""
+    profile = "slurm: {nodes: 2, cpus-per-node: 2, time: '30', before: export TIDALIGN_TEST_SLOW=600}\n"
+    number, claims = submitted(slurm, tmp_path, profile, "--requeue"), tmp_path / "out.sam.run" / "claims"
+    for restart in range(RESTARTS + 1):
+        slurm.wait(lambda restart=restart: slurm.job(number)["Restarts"] == str(restart) and claims.is_dir() and any(claims.iterdir()), "a claim", 600)  # type: ignore[misc]
+        slurm.ask("scancel", "--batch", "--signal=USR1", number)
+        slurm.wait(lambda: slurm.job(number)["JobState"] != "RUNNING", "its end", 600)
+    over = slurm.wait_for(number)
+    assert (over["JobState"], over["ExitCode"], over["Restarts"]) == ("FAILED", "143:0", str(RESTARTS))
+    *_, why, goes_on = (tmp_path / f"out.sam.{number}.log").read_text().strip().splitlines()
+    assert f"job {number} is not started again, as nothing at all was finished in its last {RESTARTS} restarts: give it more time" in why
+    assert goes_on.startswith("tidalign --requeue pairs")
 
 
 def test_a_job_is_cancelled_and_the_command_goes_on(slurm: Site, tmp_path: Path, expected: bytes) -> None:

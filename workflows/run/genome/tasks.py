@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -36,6 +37,9 @@ BEAT_SECONDS = 0.25
 _claims: set[str] = set()
 """Of the tiles that this process is at."""
 
+_claiming = threading.Lock()
+"""Held by who writes or takes back a claim; by who has lost the GPU until the process ends, so that no other tile writes one that nobody would take back."""
+
 
 _stop: Stop | None = None
 
@@ -62,12 +66,13 @@ def perform(directory: str, run: str, tile: Tile, device: DeviceName = CPU.name)
         with logged(f"{directory}/logs", tile.key), _claimed(tile, on) as beat:
             counts = _STAGES[tile.stage](directory, run, tile, beat, on)
     except KernelError:
-        try:
-            if multiprocessing.parent_process() is not None:
-                for other in _claims.copy():  # only the tile that was on the GPU is to blame; others begin and end meanwhile
-                    claims.remove(other)
-        finally:
-            handover.give_way()
+        with _claiming:
+            try:
+                if multiprocessing.parent_process() is not None:
+                    for other in _claims:  # only the tile that was on the GPU is to blame
+                        claims.remove(other)
+            finally:
+                handover.give_way()
         raise
     finally:
         if on.takes_gpu:
@@ -93,25 +98,28 @@ def _claimed(tile: Tile, device: Device) -> Iterator[Heartbeat]:
             _inject(tile, place, device)
         at = place
         if claim and time.monotonic() - said > BEAT_SECONDS:
-            # A claim that is late still has in it what comes after.
-            claims.write(claim, place, tile.stop)
+            with _claiming:
+                claims.write(claim, place, tile.stop)  # one that is late still has in it what comes after
             said = time.monotonic()
 
     try:
         if claim:
-            claims.write(claim, tile.start, tile.stop)
-            _claims.add(claim)
+            with _claiming:
+                claims.write(claim, tile.start, tile.stop)
+                _claims.add(claim)
         _inject(tile, tile.start, device)
         yield beat
     except Exception as error:
         if claim:
-            _claims.discard(claim)
-            if isinstance(error, GpuLost) or not isinstance(error, MemoryError | KernelError):
-                claims.remove(claim)
+            with _claiming:
+                _claims.discard(claim)
+                if isinstance(error, GpuLost) or not isinstance(error, MemoryError | KernelError):
+                    claims.remove(claim)
         raise  # where the claim stays, the tile is to blame
     if claim:
-        _claims.discard(claim)
-        claims.remove(claim)
+        with _claiming:
+            _claims.discard(claim)
+            claims.remove(claim)
 
 
 def _due() -> Due:

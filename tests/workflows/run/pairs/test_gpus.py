@@ -20,7 +20,7 @@ from tidalign.pipeline.pairs import partition
 from tidalign.pipeline.pairs.aligner import ALIGNERS, WAVEFRONT, Form, PairParameters
 from tidalign.pipeline.pairs.input.read import inspect
 from tidalign.pipeline.store import claims
-from tidalign.workflows.estimate import beside, of_pairs, rates
+from tidalign.workflows.estimate import background, of_pairs, rates
 from tidalign.workflows.estimate.rates import Rates
 from tidalign.workflows.run import devices, runner
 from tidalign.workflows.run.crew import Crew
@@ -257,7 +257,7 @@ def test_one_gpu_does_not_wait_for_a_forecast(gpu: list[int], made: tuple[Path, 
         forecast.set()
 
     monkeypatch.setattr(run.Pairs, "forecast_from", 0.0)
-    monkeypatch.setattr(beside, "_apart", slow)
+    monkeypatch.setattr(background, "_apart", slow)
     source = inspect(str(made[0] / "q.fa"), str(made[0] / "t.fa"))
     runner.read(tmp_path, run.Pairs(source, PairParameters()), Resources(workers=0))
     try:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tidalign.workflows.estimate.forecast import Forecast
 
 
-class Beside:
+class Background:
     """Makes a forecast while others work: `forecast`, None until it is there. A run that ends before goes without; a command leaves the thread behind, a
     script's end waits for it.
 

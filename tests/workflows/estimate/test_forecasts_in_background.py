@@ -12,7 +12,7 @@ import pytest
 from tidalign.cluster.here import THREAD
 from tidalign.pipeline.pairs.aligner import PairParameters
 from tidalign.pipeline.pairs.input.read import inspect
-from tidalign.workflows.estimate.beside import Beside
+from tidalign.workflows.estimate.background import Background
 from tidalign.workflows.run.pairs.run import Pairs
 
 _LEFT_BEHIND = set[threading.Thread]()
@@ -33,19 +33,19 @@ def over() -> bool:
 
 
 def test_it_is_there_once_it_was_made() -> None:
-    beside = Beside(lambda: "a forecast")  # type: ignore[arg-type, return-value]
-    assert over() and beside.forecast == "a forecast"  # type: ignore[comparison-overlap]
+    background = Background(lambda: "a forecast")  # type: ignore[arg-type, return-value]
+    assert over() and background.forecast == "a forecast"  # type: ignore[comparison-overlap]
 
 
 def test_what_fails_is_none() -> None:
-    beside = Beside(lambda: 1 / 0)  # type: ignore[arg-type, return-value]
-    assert over() and beside.forecast is None
+    background = Background(lambda: 1 / 0)  # type: ignore[arg-type, return-value]
+    assert over() and background.forecast is None
 
 
 @pytest.mark.parametrize("after", [0.05, 600.0])
 def test_it_begins_after_a_while_unless_all_is_over(after: float) -> None:
     made = threading.Event()
-    with Beside(made.set, after):  # type: ignore[arg-type]
+    with Background(made.set, after):  # type: ignore[arg-type]
         assert made.wait(600) if after < 1 else not made.is_set()
     assert over(), "it waits no longer than what it is used beside"
     assert made.is_set() is (after < 1)
@@ -56,19 +56,19 @@ def test_it_is_the_same_in_a_process_of_its_own(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     (tmp_path / "pairs.seq").write_text(">ACGTACGTAC\n<ACGAACGTAC\n" * 500)
     kind = Pairs(inspect(str(tmp_path / "pairs.seq")), PairParameters(), check=lambda _: None)
-    beside, here = Beside(kind.forecast, apart=True), kind.forecast()
-    assert over() and beside.forecast and here
-    assert beside.forecast.what == here.what and beside.forecast.bytes == here.bytes
+    background, here = Background(kind.forecast, apart=True), kind.forecast()
+    assert over() and background.forecast and here
+    assert background.forecast.what == here.what and background.forecast.bytes == here.bytes
     for gpus in (None, {"NVIDIA H200"}):
-        predicted, expected = beside.forecast.predicted(gpus, 0, 1.0), here.predicted(gpus, 0, 1.0)
+        predicted, expected = background.forecast.predicted(gpus, 0, 1.0), here.predicted(gpus, 0, 1.0)
         assert predicted and expected and predicted.keys() == expected.keys()
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes in /proc")
 def test_its_process_ends_with_the_one_that_asked(tmp_path: Path) -> None:
     """End with a process that does not wait, however long the forecast takes."""
-    program = "import os, time; from tidalign.workflows.estimate.beside import Beside; from test_forecasts_beside import endless\n"
-    program += "beside = Beside(endless, apart=True)\nwhile not os.path.exists('begun'): time.sleep(0.01)\n"
+    program = "import os, time; from tidalign.workflows.estimate.background import Background; from test_forecasts_in_background import endless\n"
+    program += "background = Background(endless, apart=True)\nwhile not os.path.exists('begun'): time.sleep(0.01)\n"
     subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)}, check=True, timeout=600)
     child = int((tmp_path / "begun").read_text())
     late = time.monotonic() + 600
