@@ -116,7 +116,7 @@ class _Levels:
             yield Call(partial(_sorted_run, batch, self._keys, file))
 
     def add(self, run: _Run) -> None:
-        """Take the next run that a task has made."""
+        """Take the next run that a call has made."""
         if len(self._levels[0]) == MERGED_RUNS:
             self._merge(0)
         self._levels[0].append(run)

@@ -118,8 +118,8 @@ def test_a_run_compiles_nothing_that_is_listed(listed: tuple[str, tuple[int, ...
 
 
 FAILING = """
-import gc; from numba import types; from numba.core.errors import TypingError
-from tidalign.kernels.runtime import claims; from tidalign.kernels.runtime.numba_cache import wanted; from tidalign.kernels.text.lines import copy_ranges as kernel
+import gc; from numba import types; from numba.core.errors import TypingError; from tidalign.kernels.runtime import claims
+from tidalign.kernels.runtime.numba_cache import wanted; from tidalign.kernels.text.lines import copy_ranges as kernel
 collected = gc.isenabled()
 text = (types.unicode_type,) * 4
 try:
