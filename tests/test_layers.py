@@ -57,7 +57,7 @@ FACES = {
 SHARED = {
     "runtime": {"lanes", "prefetch", "uncounted", "workspace"},
     "letters": {"device", "host", "staging", "uploads", "words_host"},
-    "wavefront": {"batch", "device", "device_edit", "device_pruned", "host", "model", "solve", "trace"},
+    "wavefront": {"batch", "device", "device_edit", "device_pruned", "host", "model", "rows", "solve", "trace"},
     "bidirectional": {"device", "host"},
     "seed": {"sort"},
     "local": {"bars", "device.forms", "device.launches", "host"},

@@ -155,7 +155,7 @@ def _read_group(text: str) -> str:
 
 def check_common(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
     """Call error(message) where arguments say two places to align at, or none for what they say of it."""
-    given = vars(args)
+    given = {"scheduler": None} | vars(args)  # `serve` takes none
     if given.get("gpus") and (not may_take_gpu(given["device"]) or (given["scheduler"] and not sure_of_gpu(given["device"]))):
         error("--gpus counts GPUs, with --scheduler of each node: leave it out with --device cpu, and give --device gpu with --scheduler")
     if given.get("cpu_workers") and not may_take_gpu(given["device"]):

@@ -82,7 +82,8 @@ def server(folder: Path, *words: str, ready: bool = True, **more: str) -> Iterat
     served = Served(process, surroundings, log)
     try:
         if ready:
-            until(served.ready, lambda: log.read_text())
+            until(lambda: served.ready() or process.poll() is not None)
+            assert process.poll() is None, log.read_text()
         yield served
     finally:
         if process.poll() is None:

@@ -227,7 +227,7 @@ def test_callers_share_gpus(tmp_path: Path) -> None:
     path = os.pathsep.join([stand_in, *filter(None, [os.environ.get("PYTHONPATH")])])
     sides = pair(tmp_path, 6000)
     code = "import sys; from tidalign.workflows.serve import client; sys.exit(client.call(sys.argv[1:]))"
-    with server(tmp_path, "--device", "gpu", PYTHONPATH=path, TIDALIGN_TEST_GPUS="2", TIDALIGN_TEST_SLOW="0.3") as served:
+    with server(tmp_path, "--device", "gpu", "--gpus", "2", PYTHONPATH=path, TIDALIGN_TEST_GPUS="2", TIDALIGN_TEST_SLOW="0.3") as served:
         assert len(served.workers()) == 4
         used: set[str] = set()
         for turn in range(20):  # until workers of both were ready
