@@ -17,6 +17,7 @@ from tidalign.kernels.extension.costs import Integers
 from tidalign.kernels.fences.kept import room
 from tidalign.kernels.gapped.alignments import Extended
 from tidalign.kernels.gapped.extender import Extender
+from tidalign.kernels.runtime.numba_cache import elsewhere
 
 LEAST_OF_THREAD, MOST_OF_THREAD = 4, 64
 """Anchors for each thread that are extended at most before the walk goes on: more where most of what is made so stands."""
@@ -51,7 +52,7 @@ class Ahead:
         pieces, kept, boxes, cells = (np.zeros((rows, *shape), np.int64) for shape in ((2,), (), (4,), ()))
         self._made = Made(np.zeros(0, np.int64), pieces, kept, boxes, cells, np.zeros(rows, np.bool_))
         self._found: dict[int, Extended] = {}
-        self._of_thread = LEAST_OF_THREAD
+        self._of_thread, self._waits = LEAST_OF_THREAD, True
 
     def start(self, t: Integers, q: Integers, known: Any, boxes: Integers, free: Any) -> None:
         """Begin with other anchors."""
@@ -100,7 +101,7 @@ class Ahead:
         """Extend the i-th anchor, with these pieces beside it: its alignment, if it reaches the threshold, how many cells were looked at, and whether that was
         made ahead and something was kept since."""
         kept, (t, q, *_) = self._paths.kept, self.anchors
-        if self._threads is not None and not self._flags[i]:
+        if self._threads is not None and not self._flags[i] and self._ready():
             if self._alone:
                 self._alone -= 1
             else:
@@ -111,6 +112,14 @@ class Ahead:
             return self._found.pop(i, None), int(self._made.cells[row]), bool(self._made.kept[row] < len(self._paths))
         found, looked = self._extender.extend(i, t[i], q[i], fences=(kept, left, right, self._paths.fence, self._paths.holes))
         return found, looked.cells, False
+
+    def _ready(self) -> bool:
+        """Tell whether threads can extend: not while another process is compiling what they do, for which the walk need not wait."""
+        if self._waits:
+            t, q, *_ = self.anchors
+            nothing = self._arguments(0, self._extender.limits_of(t[:0], q[:0])), (np.int64(0),) * 3
+            self._waits = elsewhere(ahead_host.extend_listed, (*nothing[0], *nothing[1]))
+        return not self._waits
 
     def _look_ahead(self, i: int) -> None:
         """Extend the i-th anchor and the next ones that are to be, by all threads."""
@@ -136,8 +145,7 @@ class Ahead:
 
     def _extend(self, k: int, each: Iterator[int], limits: Integers) -> None:
         """Extend, by the k-th thread, anchors that no other has taken."""
-        (t, q, known, _, free, survey, made), extender, listed = self.anchors, self._extenders[k], self._listed
-        arguments = *extender.parts(), self._paths.kept, *self._room(k), t, q, known, free, survey, made, listed, limits, np.int64(self._rows)
+        extender, listed, arguments = self._extenders[k], self._listed, self._arguments(k, limits)
         for at in each:
             stop = min(at + OF_CALL, len(listed))
             while at < stop:
@@ -145,3 +153,8 @@ class Ahead:
                 if found:
                     anchor = int(listed[at - 1])
                     self._found[anchor] = extender.extended(anchor, ops, lengths)
+
+    def _arguments(self, k: int, limits: Integers) -> tuple[Any, ...]:
+        """Give the k-th thread what `extend_listed` takes, but for the last three."""
+        t, q, known, _, free, survey, made = self.anchors
+        return *self._extenders[k].parts(), self._paths.kept, *self._room(k), t, q, known, free, survey, made, self._listed, limits, np.int64(self._rows)

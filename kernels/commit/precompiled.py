@@ -38,10 +38,9 @@ def kernels(bits: int, threads: bool) -> Iterator[tuple[Any, dict[str, Any]]]:
     yield near.clear, {"kept": kept, "low": number, "high": number, "first": number, "last": number, "since": number}
     swept = dict.fromkeys(("lines", "columns", "column", "origin", "onward", "stop", "low", "limit", "best", "to_c", "trail", "count", "last", "place"), number)
     swept |= examples | {"side": (number,) * 5, "last_row": flag, "at": numbers}
-    for part in (sweep.reach, sweep.score_columns, sweep.border, sweep.rebase, side.save, side.walk_back, side.restore):
+    for part in (sweep.reach, sweep.score_columns, sweep.border, sweep.rebase, sweep.sweep, side.save, side.walk_back, side.restore):
         yield part, swept
     yield sweep.start, swept | {"classes": number}
-    yield sweep.sweep, swept
     yield host.join, examples | {"words": numbers, "left_count": number, "operations": bytes_, "lengths": numbers}
     untouched = {"leftward": flag, "anchor": four, "ranges": np.empty((0, 2), np.int32)}
     yield commit.untouched, examples | untouched

@@ -61,8 +61,20 @@ def release(name: str) -> None:
 
 def wanted(name: str) -> bool:
     """Tell whether an entry is not there yet, and nobody is making it."""
-    base = bases().kept
-    return base is not None and not any((each / name).exists() for each in bases().loaded) and claims.free(base / name)
+    path = _missing(name)
+    return path is not None and claims.free(path)
+
+
+def made_elsewhere(name: str) -> bool:
+    """Tell whether an entry is not there yet, and somebody is making it."""
+    path = _missing(name)
+    return path is not None and not claims.free(path)
+
+
+def _missing(name: str) -> Path | None:
+    """Give where an entry is to be kept that is not there yet; None where it is, or nothing can be kept."""
+    chosen = bases()
+    return None if chosen.kept is None or any((each / name).exists() for each in chosen.loaded) else chosen.kept / name
 
 
 def _read(path: Path, name: str) -> bytes | None:

@@ -7,7 +7,7 @@ import os
 import pickle
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
@@ -188,6 +188,10 @@ class _Kept:
         """Tell whether the kernel for these types of arguments is not kept, and nobody is compiling it."""
         return entries.wanted(self._entry(sig, codegen))
 
+    def elsewhere(self, sig: Any, codegen: Any) -> bool:
+        """Tell whether the kernel for these types of arguments is not kept, and somebody is compiling it."""
+        return entries.made_elsewhere(self._entry(sig, codegen))
+
     def _load(self, entry: str, sig: Any, target_context: Any) -> Any:
         if (content := entries.load(entry)) is not None:
             types, parts = _Unpickler(BytesIO(content)).load()
@@ -274,3 +278,11 @@ def wanted(kernel: Any, types: tuple[Any, ...]) -> bool:
     """Tell whether a kernel was not compiled yet for these types of arguments, and nobody is about it; False where it would not be kept."""
     kept = getattr(kernel, "_cache", None)
     return isinstance(kept, _Kept) and kept.wanted(types, kernel.targetctx.codegen())
+
+
+def elsewhere(kernel: Any, arguments: Iterable[Any]) -> bool:
+    """Tell whether another process is compiling a kernel for arguments of such types; a call would wait for it."""
+    from numba import typeof
+
+    kept, types = getattr(kernel, "_cache", None), tuple(map(typeof, arguments))
+    return isinstance(kept, _Kept) and types not in kernel.overloads and kept.elsewhere(types, kernel.targetctx.codegen())

@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from inspect import signature
 
 import genome_oracle_fences
 import numpy as np
@@ -69,6 +70,30 @@ def test_walks_equal_the_reference(first: int, monkeypatch: pytest.MonkeyPatch) 
     assert stood > 100
     assert ahead > 10
     assert done_again > 100
+
+
+def test_a_walk_does_not_wait_for_what_another_process_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It extends by itself until the kernel of its threads is there, and keeps the same."""
+    asked: list[int] = []
+
+    def elsewhere(kernel: object, arguments: tuple[object, ...]) -> bool:
+        assert kernel is ahead_module.ahead_host.extend_listed
+        assert len(arguments) == len(signature(kernel.py_func).parameters)
+        asked.append(len(asked))
+        return len(asked) % 8 < 6
+
+    monkeypatch.setattr(ahead_module, "elsewhere", elsewhere)
+    ahead = 0
+    for seed in range(530, 600):
+        case, before = crowded(seed), len(asked)
+        t, q = case.places()
+        walk = Commit(*case.codes(), case.costs(), threads=3)
+        walk.walk(t, q, replace(Speculated.nothing(len(t)), known=np.full(len(t), UNDECIDED)))
+        assert listed(walk.alignments()) == expected(case), seed
+        assert walk.stood_ahead == 0 or len(asked) > before
+        ahead += walk.stood_ahead
+    assert len(asked) > 70
+    assert ahead > 0
 
 
 def test_anchors_of_hsps_are_not_inspected(monkeypatch: pytest.MonkeyPatch) -> None:

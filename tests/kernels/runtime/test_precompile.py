@@ -135,6 +135,27 @@ def test_a_kernel_that_cannot_be_compiled_is_claimed_no_longer(tmp_path: Path) -
     assert subprocess.run([sys.executable, "-c", FAILING], env=environment, capture_output=True, text=True, check=True).stdout == "True {} True\n"
 
 
+ELSEWHERE = """
+import subprocess, sys; import numpy as np; from tidalign.kernels.runtime import numba_cache
+from tidalign.kernels.runtime.bases import bases; from tidalign.kernels.text.lines import is_plain_dna as kernel
+letters = np.frombuffer(b"ACGT", np.uint8)
+print(numba_cache.elsewhere(kernel, [letters]))
+kept = kernel._cache
+entry = bases().kept / kept._entry((numba_cache.import_module("numba").typeof(letters),), kernel.targetctx.codegen())
+other = subprocess.Popen([sys.executable, "-c", sys.argv[1], str(entry)], stdout=subprocess.PIPE, text=True)
+other.stdout.readline()
+print(numba_cache.elsewhere(kernel, [letters]))
+other.kill(); other.wait()
+print(numba_cache.elsewhere(kernel, [letters]), kernel(letters), numba_cache.elsewhere(kernel, [letters]))
+"""
+
+
+def test_it_is_told_while_another_process_compiles_a_kernel(tmp_path: Path) -> None:
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "NUMBA_CACHE_DIR": ""}
+    told = subprocess.run([sys.executable, "-c", ELSEWHERE, CLAIM], env=environment, capture_output=True, text=True, check=True).stdout
+    assert told == "False\nTrue\nFalse True False\n"
+
+
 def test_processes_end_with_what_they_were_begun_for(tmp_path: Path) -> None:
     """A run that ends before kernels are compiled leaves no process behind, and the next one begins again."""
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "NUMBA_CACHE_DIR": ""}
