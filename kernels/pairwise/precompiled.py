@@ -1,11 +1,10 @@
-"""Lists the kernels that read and align pairs and take longest to compile."""
+"""Lists the kernels that align pairs and take longest to compile."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from tidalign.kernels.text import records
 from tidalign.kernels.wavefront import batch, host, rows, solve, trace
 
 
@@ -27,9 +26,6 @@ def kernels() -> Iterator[tuple[Any, dict[str, Any]]]:
     yield rows.extend, row
     yield trace.trace_single, examples | pair
     yield trace.trace_gaps, examples | pair | {"state": number}
-    letters, text, ends = np.empty(0, np.uint8), np.frombuffer(b"", np.uint8), np.empty(0, np.int32)
-    side = dict.fromkeys(("first", "step", "longest"), number) | {"text": text, "spans": table, "name_ends": ends, "names": letters, "codes": letters}
-    yield records.fill, side | {"code_ends": numbers, "ambiguous": np.empty(0, np.bool_)}
     yield solve.counted, examples | pair | {"left": number}
     yield solve.solve, examples | pair
     lengths = np.empty(0, np.int64)

@@ -175,7 +175,7 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
         lanes = costs_of(self._parameters).compiled[3].dtype.itemsize
         ahead = gpus.device.helpers > 1
         walk, text = ("tidalign.kernels.commit.precompiled", (8 * lanes, ahead)), ("tidalign.kernels.text.precompiled", (True,))
-        return [] if apart or not self._parameters.gapped else [walk, text]
+        return [text] if apart or not self._parameters.gapped else [walk, text]
 
     def compile(self, tracker: Tiles) -> None:
         warm_up(self._parameters)

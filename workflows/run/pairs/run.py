@@ -190,7 +190,8 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
 
     def precompiled(self, gpus: Gpus) -> Lists:
         exact = isinstance(self._parameters, PairParameters) and self._parameters.heuristic is None
-        return [("tidalign.kernels.pairwise.precompiled", ()), ("tidalign.kernels.text.precompiled", (False,))] if exact and self.compiles(gpus) else []
+        align: Lists = [("tidalign.kernels.pairwise.precompiled", ())] if exact and self.compiles(gpus) else []
+        return [*align, ("tidalign.kernels.text.precompiled", (False,))]
 
     def compile(self, tracker: Alignment) -> None:
         self._aligner.on(CPU).warm_up(self._parameters, tracker.longest())

@@ -250,7 +250,8 @@ class Search(RunKind[SearchManifest, Searching, SearchReport]):
         return not gpus.device.takes_gpu
 
     def precompiled(self, gpus: Gpus) -> Lists:
-        return [("tidalign.kernels.local.precompiled", ()), ("tidalign.kernels.text.precompiled", (False,))] if self.compiles(gpus) else []
+        align: Lists = [("tidalign.kernels.local.precompiled", ())] if self.compiles(gpus) else []
+        return [*align, ("tidalign.kernels.text.precompiled", (False,))]
 
     def compile(self, tracker: Searching) -> None:
         warm_up(tracker.manifest)
