@@ -9,8 +9,8 @@ from unittest.mock import patch
 import pytest
 from bgzip import bgzf
 
-from tidalign.kernels.text.precompiled import kernels
 from tidalign.kernels.runtime.precompile import types
+from tidalign.kernels.text.precompiled import kernels
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.pairs.input import index, packed
 from tidalign.pipeline.pairs.input.packed import packed_block
