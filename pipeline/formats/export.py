@@ -211,8 +211,9 @@ def text_lines(request: Request[Any], piece: Callable[[], Iterable[Any]]) -> Ite
 
 def _text(request: Request[Any], piece: Callable[[], Iterable[Any]]) -> tuple[int, list[Any]]:
     """Make the text of a piece: how many rows, and their lines."""
-    lines = [lines for _, lines in text_lines(request, piece)]
-    return sum(map(len, lines)), list(map(content, lines))
+    made = list(text_lines(request, piece))
+    count = sum(len(lines) for batch, lines in made if not getattr(batch, "part", (0, 1))[0])  # a row counts with the first part of its text
+    return count, [content(lines) for _, lines in made]
 
 
 def _write_piece(request: Request[Any], sink: BinaryIO, before: _Handed, after: _Handed, text: Callable[[], tuple[int, list[Any]]]) -> int:

@@ -22,6 +22,9 @@ Numbers = npt.NDArray[np.int64]
 COLUMNS = 1 << 22
 """Columns of alignment that a thread turns into text at a time; a single alignment may be longer."""
 
+PARTS_OF = 1 << 4
+"""Times COLUMNS of a single row from which on its text is made in parts of so much: of `differences` there is the whole alignment behind each of them."""
+
 
 class GenomeRows(Rows, Protocol):
     """Give the rows of a genome run, in pieces that are blocks."""
@@ -67,7 +70,7 @@ class Columns:
 class AlignmentBlock(Columns):
     """Some rows, the two sides they are of, and how many rows of the file come before: what is added to a row's place here for its place there, int64[n] where
     rows are of several files. masks: of the target (--masking); hsps: whether they are HSPs, of a run without gaps. room: how many blocks of ordinary size take
-    as much memory as its text."""
+    as much memory as its text. part: which of how many parts of its text are wanted, of a row that is alone and too long for one."""
 
     target: Genome
     query: Genome
@@ -75,6 +78,7 @@ class AlignmentBlock(Columns):
     masks: Masks | None = None
     hsps: bool = False
     room: int = 1
+    part: tuple[int, int] = (0, 1)
 
     @cached_property
     def operations(self) -> Operations:
@@ -176,14 +180,17 @@ class AlignmentBlock(Columns):
 def blocks(
     rows: Any, target: Genome, query: Genome, first: int, masks: Masks | None = None, *, hsps: bool = False, format: Format | None = None
 ) -> Iterator[AlignmentBlock]:
-    """Cut a batch into pieces of about COLUMNS columns of alignment each, or letters that the format writes beside them; a row is in one piece."""
+    """Cut a batch into pieces of about COLUMNS columns of alignment each, or letters that the format writes beside them; a row is in one piece, or in parts."""
     sizes = _sizes(rows, format)
-    groups = np.cumsum(sizes) // COLUMNS
-    cuts = [0, *(np.flatnonzero(np.diff(groups)) + 1), len(groups)]
+    parts = np.ones_like(sizes) if format is None or not _whole_behind(format) else np.maximum(1, -(-sizes // (PARTS_OF * COLUMNS)))
+    groups, alone = np.cumsum(sizes) // COLUMNS, parts > 1
+    cuts = [0, *(np.flatnonzero((np.diff(groups) > 0) | alone[1:] | alone[:-1]) + 1), len(groups)]
     for start, stop in zip(cuts, cuts[1:], strict=False):
         if start < stop:
-            room = max(1, int(sizes[start:stop].sum()) // COLUMNS)
-            yield AlignmentBlock(rows.slice(start, stop - start), target, query, first + int(start), masks, hsps, room)
+            count = int(parts[start])
+            room = max(1, int(sizes[start:stop].sum()) // count // COLUMNS)
+            for part in range(count):
+                yield AlignmentBlock(rows.slice(start, stop - start), target, query, first + int(start), masks, hsps, room, (part, count))
 
 
 def counted_apart(block: AlignmentBlock, before: tuple[int, int]) -> tuple[AlignmentBlock, tuple[int, int]]:
@@ -204,10 +211,15 @@ def _sizes(rows: Any, format: Format | None) -> Numbers:
     columns = np.asarray(np.maximum(*(rows[f"{side}_end"].to_numpy() - rows[f"{side}_start"].to_numpy() for side in ("target", "query"))))
     if format is None:
         return columns
-    if format.name.startswith("differences") and format.lines == "lines":
+    if _whole_behind(format):
         return np.asarray(columns * np.maximum(1, rows["mismatches"].to_numpy() + rows["gap_openings"].to_numpy()))
     wholes = ["query"] if format.lines == "soft_lines" else [_WHOLE[field] for field in format.fields or () if field in _WHOLE]
     return np.asarray(columns + sum(rows[f"{side}_length"].to_numpy() for side in wholes))
+
+
+def _whole_behind(format: Format) -> bool:
+    """Tell whether a format writes the whole alignment behind each of its differences."""
+    return format.name.startswith("differences") and format.lines == "lines"
 
 
 def within(block: AlignmentBlock, side: str) -> Numbers:

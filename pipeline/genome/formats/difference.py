@@ -43,6 +43,8 @@ def _lines(block: AlignmentBlock, request: Request[GenomeRows], *, whole: bool) 
     starts = np.flatnonzero(begin)
     stops = np.append(starts[1:], len(kind))
     chosen = kind[starts] != _EQUAL
+    part, parts = block.part
+    chosen = np.array_split(np.flatnonzero(chosen), parts)[part]
     starts, stops = starts[chosen], stops[chosen]
     row = np.searchsorted(offsets, starts, "right") - 1
     columns: list[Any] = []

@@ -38,6 +38,28 @@ def test_blocks_do_not_matter(format: str, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(block, "COLUMNS", 1000)
     monkeypatch.setattr(difference, "COLUMNS", 1000)
     assert written("fly_letters", format) == whole
+    monkeypatch.setattr(block, "PARTS_OF", 3)
+    assert written("fly_letters", format) == whole
+
+
+def test_the_text_of_a_long_row_is_made_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as hold so much each; nothing of a row stands with another's, and it counts as one row."""
+    rows, sides = golden.rows("fly_letters"), [golden.side("fly_letters", role) for role in ("target", "query")]
+    found = [write(Request(Rows(rows, *sides, GenomeParameters()), find("genome", "differences"), print), io.BytesIO())]
+    monkeypatch.setattr(block, "COLUMNS", 1000)
+    monkeypatch.setattr(block, "PARTS_OF", 3)
+    cut = list(block.blocks(rows, *sides, 0, format=find("genome", "differences")))
+    assert sum(len(each) for each in cut if not each.part[0]) == rows.num_rows
+    of_one = [each for each in cut if each.part[1] > 1]
+    assert len(of_one) > 10
+    for each in of_one:
+        (row,) = each.rows.to_pylist()
+        size = _columns(row) * max(1, row["mismatches"] + row["gap_openings"])
+        assert each.part[1] == -(-size // 3000)
+        assert each.room == max(1, size // each.part[1] // 1000) <= 3
+    assert all(each.part == (0, 1) for each in block.blocks(rows, *sides, 0, format=find("genome", "differences-")))
+    found.append(write(Request(Rows(rows, *sides, GenomeParameters()), find("genome", "differences"), print), io.BytesIO()))
+    assert found == [rows.num_rows] * 2
 
 
 @pytest.mark.parametrize(
@@ -53,6 +75,7 @@ def test_blocks_do_not_matter(format: str, monkeypatch: pytest.MonkeyPatch) -> N
 def test_blocks_are_cut_by_what_formats_write(format: str, columns: Callable[[dict[str, Any]], int], monkeypatch: pytest.MonkeyPatch) -> None:
     """Whole sequences of each row, and the alignment behind each difference, count as its columns do, for how many go together and the room of those."""
     monkeypatch.setattr(block, "COLUMNS", 100_000)
+    monkeypatch.setattr(block, "PARTS_OF", 1 << 40)
     rows, sides = golden.rows("fly"), [golden.side("fly", role) for role in ("target", "query")]
     found = list(block.blocks(rows, sides[0], sides[1], 0, format=find("genome", format)))
     assert sum(map(len, found)) == rows.num_rows and [each.first for each in found] == list(accumulate(map(len, found[:-1]), initial=0))
