@@ -123,7 +123,6 @@ OPTIONS = """
 --format=axt | --format=paf | --format=paf:wfmash | --format=sam- | --format=softsam- | --format=cigar | --format=general | --format=mapping | --format=maf-
 --nogapped --format=segments | --format=rdotplot | --format=lav | --inner=1500 --format=lav | --verbosity=1 | --runtime | --allocate:query=100M
 --format=text | --format=zerotext | --format=lav+text | --format=differences- | --format=blastn | --nogapped --format=text | --nogapped --format=blastn
---action:target=unmask | --action:query=unmask --format=differences- | --action:target=nameparse=darkspace --format=general
 --yasra98 --format=general | --yasra95 | --yasra90 | --yasra85 --format=general | --yasra75 --strand=plus | --yasra95short | --yasra85short --strand=minus
 """
 """Each once, as pipelines and people give them, on half a megabase: small cases show neither tiles nor ties among thousands of HSPs."""

@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from tidalign.kernels.letters.nucleotides import Codes
 from tidalign.kernels.ungapped.hsps import Segments
@@ -45,13 +46,16 @@ class Covering:
     def _full(self) -> bool:
         return 0 < self._limit <= self._coverage
 
-    def add(self, target: Codes, query: Codes, segments: Segments, *, minus: bool) -> None:
-        """Take a tile's HSPs of a strand, in their order, with their scores as they are."""
+    def add(self, target: Codes, query: Codes, segments: Segments, *, minus: bool, images: npt.NDArray[np.bool_] | None = None) -> None:
+        """Take a tile's HSPs of a strand, in their order, with their scores as they are. images: which are mirror images of those before them (--self): of one
+        score with these, which is scaled or not as they come."""
         rows = np.flatnonzero(segments.score >= self._low) if self._full else np.arange(len(segments))
+        score = 0
         for row in rows.tolist():
-            score, length = int(segments.score[row]), int(segments.length[row])
-            t, q = int(segments.target[row]), int(segments.query[row])
-            if self._entropy and self._heap and 0 < score >= self._low:
+            length, t, q = int(segments.length[row]), int(segments.target[row]), int(segments.query[row])
+            image = images is not None and bool(images[row])
+            score = score if image else int(segments.score[row])
+            if not image and self._entropy and self._heap and 0 < score >= self._low:
                 score = int(score * _entropy(target[t : t + length], query[q : q + length]))
             if self._heap and self._full and score < self._low:
                 continue

@@ -71,17 +71,29 @@ class SelfWords(HostWords):
         """Give segments, each with its mirror image behind it where these are wanted and it is not its own; and the places that go with them."""
         if not self._mirrors:
             return segments, places
-        t, q, length = segments.target, segments.query + self._square.shift, segments.length
-        turned = t, q
-        if self._square.minus:  # of one sequence
-            turned = self._square.sums(t) - t - length, self._square.sums(q) - q - length
         rows = np.repeat(np.arange(len(segments)), 2)
         doubled = segments.take(rows)
-        doubled.target[1::2], doubled.query[1::2] = turned[1], turned[0] - self._square.shift
+        doubled.target[1::2], doubled.query[1::2] = self._turned(segments)
         own = (doubled.target[1::2] == doubled.target[::2]) & (doubled.query[1::2] == doubled.query[::2]) & self._square.minus
         kept = np.ones(len(rows), np.bool_)
         kept[1::2] = ~own
         return doubled.take(kept), places[rows[kept]]
+
+    def images(self, segments: Segments) -> npt.NDArray[np.bool_]:
+        """Tell which of segments, as `mirrored` gives them, are the mirror images of those before them."""
+        found = np.zeros(len(segments), np.bool_)
+        if self._mirrors:
+            t, q = self._turned(segments)
+            for row in (np.flatnonzero((t[:-1] == segments.target[1:]) & (q[:-1] == segments.query[1:])) + 1).tolist():
+                found[row] = not found[row - 1]
+        return found
+
+    def _turned(self, segments: Segments) -> tuple[Positions, Positions]:
+        """Give where mirror images of segments begin, on the target and in the strand."""
+        t, q, length = segments.target, segments.query + self._square.shift, segments.length
+        if self._square.minus:  # of one sequence
+            t, q = self._square.sums(t) - t - length, self._square.sums(q) - q - length
+        return q, t - self._square.shift
 
 
 def mirrored(found: Extensions, square: Square, costs: Costs, sides: tuple[Codes, Codes]) -> Extensions:

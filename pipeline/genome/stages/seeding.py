@@ -142,7 +142,7 @@ def _covering(words: Words, query: Codes, strand: str, parameters: GenomeParamet
     for name in {"both": "+-", "plus": "+", "minus": "-"}[parameters.strand]:
         sought, codes = (words, query) if name == strand else (_other_strand(words), turned(query))
         for segments, _, reached in _tiles(sought, codes, every_hsp(parameters)):
-            best.add(words.target, codes, segments, minus=name == "-")
+            best.add(words.target, codes, segments, minus=name == "-", images=sought.images(segments) if isinstance(sought, SelfWords) else None)
             beat(reached)
     segments = best.strand(minus=strand == "-")
     if strand == "+" and parameters.strand == "both" and (parameters.gapped or parameters.chain is not None):

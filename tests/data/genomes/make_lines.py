@@ -27,6 +27,12 @@ GENERAL = "--format=general:name1,zstart1,end1,name2,zstart2+,end2+"
 PLACES = "--format=general:score,name1,number1,zstart1,name2,number2,zstart2,strand2,cigarx"
 QUALITIES = "--format=general:name1,name2,strand2,qalign1,qalign2,quals1,quals2,nucs2,nmatch"
 
+TETRAMERS = (
+    "CTTGCGTTAGCTAGATAGATAGCTAGCTAGAATGATAGATAGATAGATAGACCGATTGATCAACGTATAGATCGTTAGACCTAGCGATAGATAGTTAGATAATTAGATAT"
+    "ATAGCTTGATAGGTACCTAGATAGATAGATAGAGTGATAGATATCTAGATAGCTAAATAGGTAGGTAGATATATAGATAGAGTGATAGTTACATAGATGGCCTATAA"
+)
+"""Letters of little entropy, by which what is scored and what not differ."""
+
 LINES = {
     "Cactus one": f"{CACTUS} --step=2 --ydrop=3000 --notransition {WFMASH}",
     "Cactus two": f"{CACTUS} --step=5 --ydrop=3000 {WFMASH}",
@@ -103,6 +109,10 @@ LINES = {
     "subrange of a length": f"t.fa[multiple] q.fa[51#1650] {PLACES}",
     "segments of an array": "t.fa[multiple] q.fa[multiple] --segments=scattered --nogapped --format=segments",
     "segments of an array in AXT": "t.fa[multiple] q.fa[multiple] --segments=scattered --nogapped --format=axt",
+    **{
+        f"mirrored HSPs that cover {count} letters": f"tetramers.fa --self --nogapped --hspthresh=top{count} --format=general-:score,zstart1,zstart2+,strand2"
+        for count in (50, 300, 1_000)
+    },
     "shingles in pieces": "gap.fa[separator=N,multiple] fragments.fa --format=general:zstart1,end1,name2,strand2,diagonal,shingle",
     "equal one": f"a.fa a.fa[multiple] {PLACES}",
     "equal one in an array": f"a.fa[multiple] a.fa {PLACES}",
@@ -155,6 +165,7 @@ def files() -> dict[str, str]:
             for words in [["ACGTTGCA", "A", "GGGG"]]
             for name, places in (("a", [0]), ("ab", [0, 1]), ("abc", [0, 1, 2]), ("cba", [2, 1, 0]), ("aa", [0, 0]))
         },
+        "tetramers.fa": f">r\n{TETRAMERS}\n",
         "short.fa": f">n\n{target[1470:1530]}\n",
         "short_n.fa": f">n\n{target[1470:1498]}NNNNN{target[1503:1530]}\n",
         "separated.fq": fastq(rng, [("s", f"{target[:900]}NN{target[902:1700]}")]),
