@@ -17,7 +17,7 @@ TaskKind = Literal["work", "read", "here"]
 KINDS: tuple[TaskKind, ...] = ("work", "read", "here")
 
 ROOT = Path("/")
-"""Where the system tells a process what it may use."""
+"""Holds the files in which the system tells a process what it may use: the tests have others."""
 
 
 @dataclass(frozen=True, eq=False)

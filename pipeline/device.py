@@ -14,7 +14,7 @@ from typing import Literal
 DeviceName = Literal["cpu", "gpu"]
 
 ROOT = Path("/")
-"""Where the system tells a process what it may use."""
+"""Holds the files in which the system tells a process what it may use: the tests have others."""
 
 
 @dataclass(frozen=True)

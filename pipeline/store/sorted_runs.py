@@ -140,7 +140,7 @@ class _Levels:
 
 
 class _Head:
-    """What comes next of a run: `rows` is what is left of the present piece, `keys` what it is sorted by."""
+    """Holds what comes next of a run: `rows` is what is left of the present piece, `keys` what it is sorted by."""
 
     def __init__(self, run: _Run, keys: Keys) -> None:
         self._run, self._keys, self._next = run, keys, 0

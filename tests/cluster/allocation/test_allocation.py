@@ -131,7 +131,7 @@ def test_without_srun_one_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 
 def test_of_nodes_that_are_not_all_started_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was begun on the first is told that it is over, and ended, where the next cannot be started."""
+    """Tell what was begun on the first node that it is over, and end it, where the next cannot be started."""
     lines = [["sleep", "600"], [str(tmp_path / "none")]]
     monkeypatch.setitem(systems.SYSTEMS, "PBS", replace(systems.SYSTEMS["PBS"], starters={"pbs_tmrsh": lambda *_: lines}))
     monkeypatch.setattr(allocations, "LEAVE_SECONDS", 0.1)

@@ -40,7 +40,7 @@ def test_a_look_at_a_task_that_has_ended_counts_nothing(tmp_path: Path) -> None:
 
 
 def test_a_look_weighs_no_piece_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a task of many pieces, and beside other tasks: what they amount to and weigh is computed once, when the task is made."""
+    """Compute what the pieces of a task amount to and weigh once, when it is made, however many tasks run beside it."""
     (tmp_path / "claims").mkdir()
     told: list[tuple[str, int]] = []
     made = Alignment(str(tmp_path), "run", {}, mock.Mock(), lambda stage, done, _: told.append((stage, done)), CPU)
@@ -61,7 +61,7 @@ def test_a_look_weighs_no_piece_again(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_look_at_tiles_reads_no_anchors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How many a unit has is in a file, and a tile of its extension is a share of them."""
+    """Read the file that says how many anchors a unit has when tasks are made, and not with each pulse: a tile of its extension is a share of them."""
     (tmp_path / "claims").mkdir()
     asked, told = list[object](), list[tuple[str, int]]()
     monkeypatch.setattr(anchoring, "count_anchors", lambda *unit: asked.append(unit) or 1000)  # type: ignore[func-returns-value]

@@ -43,7 +43,7 @@ def test_blocks_do_not_matter(format: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_text_of_a_long_row_is_made_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As many as hold so much each; nothing of a row stands with another's, and it counts as one row."""
+    """Cut a row that is too long into as many parts as hold so much each, alone, and count it once."""
     rows, sides = golden.rows("fly_letters"), [golden.side("fly_letters", role) for role in ("target", "query")]
     found = [write(Request(Rows(rows, *sides, GenomeParameters()), find("genome", "differences"), print), io.BytesIO())]
     monkeypatch.setattr(block, "COLUMNS", 1000)

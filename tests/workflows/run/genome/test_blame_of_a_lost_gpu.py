@@ -1,4 +1,4 @@
-"""Of the tiles of a worker that loses its GPU only the one that was on it is to blame, whatever the others do meanwhile."""
+"""Blame, of the tiles of a worker that loses its GPU, only the one that was on it, whatever the others do meanwhile."""
 
 import threading
 import time
