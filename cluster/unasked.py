@@ -1,7 +1,15 @@
-"""Hide from a process of ours what is installed beside pyarrow, numba and CuPy. They load it to ask whether what they are given is of its kind: half a second
-of each worker and of some commands, none of which uses it."""
+"""Hide from a process of ours what pyarrow, numba and CuPy load and none of it uses: half a second of each worker and of some commands.
 
+pandas and SciPy they load where they are installed, to ask whether what they are given is of its kind. CuPy loads what cuTENSOR needs, cuBLAS, a tenth of a
+second in which no other thread has the interpreter.
+"""
+
+import os
 import sys
+from collections.abc import Sequence
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
 
 
 class LeftOut:
@@ -15,9 +23,36 @@ class LeftOut:
             raise ModuleNotFoundError(name)
 
 
+class _Environment(Loader):
+    """Loads CuPy's module that loads libraries, and has it take it that it has tried cuTENSOR's."""
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        self._loader.exec_module(module)
+        tried = vars(module).get("_preload_libs")  # library: what was loaded, None before
+        if isinstance(tried, dict) and "cutensor" in tried:
+            tried["cutensor"] = {}
+
+
+class WithoutCuTensor:
+    """Finds CuPy's module that loads libraries, unless cuTENSOR is asked for (CUPY_ACCELERATORS), for `_Environment`."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if name != "cupy._environment" or "cutensor" in os.environ.get("CUPY_ACCELERATORS", ""):
+            return None
+        if (spec := PathFinder.find_spec(name, path, target)) and spec.loader:
+            spec.loader = _Environment(spec.loader)
+        return spec
+
+
 def leave_out() -> None:
     """Hide it for good."""
-    sys.meta_path.insert(0, LeftOut("pandas", "scipy"))
+    sys.meta_path[:0] = [LeftOut("pandas", "scipy"), WithoutCuTensor()]
 
 
 def dask_setup(_: object) -> None:

@@ -65,3 +65,53 @@ def test_numpy_begins_with_one_thread_unless_told(given: str | None, tmp_path: P
 def test_a_file_of_numbas_settings_is_read(tmp_path: Path) -> None:
     (tmp_path / ".numba_config.yaml").write_text("developer_mode: 1\n")
     assert run("import numba; print(json.dumps(numba.config.DEVELOPER_MODE))", tmp_path) == 1
+
+
+CUPY = {
+    "cupy/__init__.py": "from cupy import _environment\n_environment._preload_library('cutensor')\n",
+    "cupy/_environment.py": """
+_preload_libs, loaded = {"cutensor": None, "nccl": None}, []
+def _preload_library(lib):
+    if _preload_libs[lib] is None:
+        from cuda.pathfinder import load_nvidia_dynamic_lib
+        _preload_libs[lib] = {}
+        loaded.append(load_nvidia_dynamic_lib(lib))
+""",
+    "cuda/pathfinder/__init__.py": "def load_nvidia_dynamic_lib(name):\n    return name\n",
+}
+"""CuPy's parts that load libraries, as CuPy 14 has them."""
+
+
+@pytest.mark.parametrize("accelerators", ["cub", "cub,cutensor"])
+def test_cupy_loads_what_it_needs_alone(accelerators: str, tmp_path: Path) -> None:
+    """cuTENSOR's libraries are loaded for who asks for cuTENSOR, others for whoever uses them."""
+    for name, text in CUPY.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    program = """
+import cupy
+from cupy import _environment
+_environment._preload_library("nccl")
+print(json.dumps(_environment.loaded))
+"""
+    asked = ["cutensor"] if "cutensor" in accelerators else []
+    environment = {"PYTHONPATH": str(tmp_path), "CUPY_ACCELERATORS": accelerators}
+    assert run(program, tmp_path, **environment) == [*asked, "nccl"]
+
+
+@pytest.mark.gpu
+def test_cupy_works_without_the_libraries_of_others(tmp_path: Path) -> None:
+    """No library of matrices is loaded for sums and kernels of our own; who multiplies matrices has it."""
+    pytest.importorskip("cupy")
+    program = """
+import cupy
+loaded = lambda: any("libcublas" in line for line in open("/proc/self/maps"))
+total = int(cupy.cumsum(cupy.arange(10))[-1])
+function = cupy.RawModule(code='extern "C" __global__ void f(int *x) { x[0] += 1; }', backend="nvrtc").get_function("f")
+counter = cupy.zeros(1, cupy.int32)
+function((1,), (1,), (counter,))
+before = loaded()
+product = float((cupy.ones((3, 3)) @ cupy.ones((3, 3))).sum())
+print(json.dumps([total, int(counter[0]), before, product]))
+"""
+    assert run(program, tmp_path) == [45, 1, False, 27.0]
