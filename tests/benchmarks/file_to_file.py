@@ -205,14 +205,20 @@ def alone(words: list[str]) -> float:
     return round(time.perf_counter() - began, 3)
 
 
-def peer_seconds(command: str, seq: Path, queries: Path, targets: Path, form: str) -> float:
-    """Time a peer's process over the same pairs, the better of two."""
+def one_file(queries: Path, targets: Path, form: str, seq: Path) -> Path:
+    """Write both sides into one file, a query after > and a target after < on lines of their own, if it is not there; gives the file."""
     if not seq.exists():
         lines = 4 if form == "fastq" else 2
         with queries.open("rb") as query, targets.open("rb") as target, seq.open("wb", buffering=1 << 22) as out:
             for i, (one, other) in enumerate(zip(query, target, strict=True)):
                 if i % lines == 1:
                     out.write(b">%s<%s" % (one, other))
+    return seq
+
+
+def peer_seconds(command: str, seq: Path, queries: Path, targets: Path, form: str) -> float:
+    """Time a peer's process over the same pairs, the better of two."""
+    one_file(queries, targets, form, seq)
     seconds = []
     for _ in range(2):
         began = time.perf_counter()
