@@ -40,7 +40,7 @@ from tidalign.kernels.local.uploaded import uploaded
 from tidalign.kernels.scoring.substitution import Substitution
 from tidalign.kernels.wavefront.alignments import Alignments
 
-COUNTS = {128: 1_000_000, 256: 500_000, 512: 250_000, 1024: 100_000, 2048: 60_000, 4096: 20_000, 10_000: 10_000}
+COUNTS = {128: 500_000, 256: 300_000, 512: 200_000, 1024: 100_000, 2048: 60_000, 4096: 20_000, 10_000: 10_000}
 """Pairs of local alignment, by length."""
 GENERATED = 4
 """One pair in so many is generated."""
@@ -49,8 +49,8 @@ ONE_PIECE = "match:2,mismatch:-4,gap:4,2"
 CASES = [(length, error) for length in (1024, 2048, 4096, 10_000) for error in (0.01, 0.05, 0.15)]
 SHORT_GAPS = [(1024, 0.05), (2048, 0.05), (4096, 0.05), (4096, 0.01), (1024, 0.15)]
 """Cases that are also measured with the scores of AGAThA's own script, which are those of DNA above."""
-REAL_LETTERS = 1.5e8
-"""Letters of the queries of a real set, repeated."""
+REAL_LETTERS, REAL_PAIRS = 1.5e8, 400_000
+"""Letters of the queries of a real set, repeated, and pairs, at most."""
 
 
 def generated(count: int, length: int, error: float) -> Sides:
@@ -142,7 +142,7 @@ def real(args: argparse.Namespace, rows: list[Row]) -> None:
     for path in args.real:
         sides = read(path)
         count = len(sides[0])
-        times = max(1, int(REAL_LETTERS * args.share / sides[0].offsets[-1]))
+        times = max(1, int(args.share * min(REAL_LETTERS / sides[0].offsets[-1], REAL_PAIRS / count)))
         about = {"set": Path(path).name, "of its pairs": count}
         many = taken(sides, np.repeat(np.arange(count), times))
         rows.extend(local_rows(many, args.gasal2, {**about, "pairs": len(many[0]), "scoring": DNA}))
