@@ -1,27 +1,20 @@
 """Alignment by scores on the current GPU: cells a second of the kernels and of arrays to arrays, beside the figures of GPU peers and the bound. Writes JSON.
 
-    python tests/benchmarks/local_device.py RESULT.json [--only WORD] [--gasal2 PROGRAM] [--agatha PROGRAM] [--search NAME QUERIES DATABASE OPTIONS] ...
+    python tests/benchmarks/local_device.py RESULT.json [--only WORD] [--search NAME QUERIES DATABASE OPTIONS] ...
 
 Pairs are those of `wavefront_device.py` at 5 % error, queries with proteins random residues. Kernel times are the device's own (events around launches), the
 best of three calls; whole times are of `pairs_device.align_uploaded`, letters on the device, results on the host.
 --search: whole commands, `tidalign search QUERIES DATABASE`, on one GPU and on all.
---gasal2: its program, with batches of $SBS pairs; the time it prints, from letters on the host to results there, beside our `align` from and to the same.
---agatha: its program; the times of its kernels as it writes them down, beside those of ours.
 """
 
 import argparse
 import hashlib
 import json
-import os
-import re
 import shlex
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +33,7 @@ from tidalign.kernels.local.device import launches
 from tidalign.kernels.local.uploaded import uploaded
 from tidalign.kernels.scoring.substitution import RESIDUES, Substitution
 from tidalign.kernels.search import best_device
+from tidalign.kernels.wavefront.alignments import Alignments
 
 DNA = "match:1,mismatch:-4,gap:6,2"
 CELLS = {4096: 3e11, 10_000: 1e12}
@@ -86,10 +80,11 @@ def of_kernels() -> dict[str, float]:
     return {name: sum(cupy.cuda.get_elapsed_time(*each) for each in events) / 1e3 for name, events in spent.items()}
 
 
-def measured(query: Any, target: Any, coding: Coding, **options: Any) -> dict[str, Any]:
+def measured(query: Any, target: Any, coding: Coding, *, rounds: int = 3, **options: Any) -> tuple[dict[str, Any], Alignments]:
+    """Align so often: the least seconds, of each kernel, of all of these and of the whole call, with rates; and what was found."""
     cells = float((query.lengths.astype(float) * target.lengths).sum())
     best: dict[str, float] = {}
-    for _ in range(3):
+    for _ in range(rounds):
         spent.clear()
         began = time.perf_counter()
         found = pairs_device.align_uploaded(query, target, coding, **options)
@@ -99,7 +94,7 @@ def measured(query: Any, target: Any, coding: Coding, **options: Any) -> dict[st
         best = {name: min(value, best.get(name, value)) for name, value in seconds.items()}
     assert found.by_host == 0
     rates = {name: round(cells / best[name] / 1e9) for name in ("kernels", "whole")}
-    return {"seconds": {name: round(value, 5) for name, value in best.items()}, "gcups": rates}
+    return {"seconds": {name: round(value, 5) for name, value in best.items()}, "gcups": rates}, found
 
 
 def one_to_one() -> list[dict[str, Any]]:
@@ -109,70 +104,10 @@ def one_to_one() -> list[dict[str, Any]]:
         count = int(CELLS.get(length, 1e11) / length**2)
         query, target = (uploaded(side, coding) for side in pairs(count, length, 0.05))
         for report in ("score", "cigar"):
-            row = {"length": length, "pairs": count, "report": report, **measured(query, target, coding, report=report)}
+            row = {"length": length, "pairs": count, "report": report, **measured(query, target, coding, report=report)[0]}
             rows.append(row | {"of the bound": round(row["gcups"]["kernels"] * 1e9 / BOUND["narrow"], 3), "GASAL2, another run": PEERS.get(length)})
             print(row, flush=True)
     return rows
-
-
-def written(folder: str, sides: Any) -> list[str]:
-    """Write FASTA files of both sides of pairs, as peers read them."""
-    paths = []
-    for name, side in zip(("query", "target"), sides, strict=True):
-        paths.append(f"{folder}/{name}.fa")
-        letters, offsets = side.letters.tobytes(), side.offsets.tolist()
-        with Path(paths[-1]).open("wb", buffering=1 << 22) as out:
-            for i, (begin, end) in enumerate(pairwise(offsets)):
-                out.write(b">%d\n%s\n" % (i, letters[begin:end]))
-    return paths
-
-
-def beside_gasal2(program: str) -> list[dict[str, Any]]:
-    """Local alignment of the same pairs by GASAL2 and by us, letters on the host to results on the host."""
-    rows = []
-    coding = Coding(Substitution.parse(DNA))
-    for length, batch in ((150, 500_000), (256, 500_000), (1024, 100_000), (2048, 30_000)):
-        sides = pairs(int(3e10 / length**2), length, 0.05)
-        cells = float((np.diff(sides[0].offsets).astype(float) * np.diff(sides[1].offsets)).sum())
-        with tempfile.TemporaryDirectory() as folder:
-            files = written(folder, sides)
-            for report, more in (("score", []), ("cigar", ["-s", "-t"])):
-                words = [program, "-y", "local", "-a", "1", "-b", "4", "-q", "6", "-r", "2", "-n", "1", *more, *files]
-                runs = [subprocess.run(words, check=True, capture_output=True, text=True, env={**os.environ, "SBS": str(batch)}) for _ in range(2)]
-                theirs = min(float(re.findall(r"milliseconds\): ([0-9.]+)", run.stderr)[-1]) for run in runs) / 1e3
-                ours = min(timed(partial(pairs_device.align, *sides, coding.scoring, report=report)) for _ in range(3))
-                row = {"length": length, "pairs": len(sides[0]), "report": report, "gcups": round(cells / ours / 1e9), "GASAL2": round(cells / theirs / 1e9)}
-                rows.append(row | {"times": round(theirs / ours, 2)})
-                print(rows[-1], flush=True)
-    return rows
-
-
-def beside_agatha(program: str) -> list[dict[str, Any]]:
-    """Extension by minimap2's z-drop of the same pairs by AGAThA and by us, kernels alone; gaps of one piece, as it knows no others."""
-    rows = []
-    coding = Coding(Substitution.parse("match:1,mismatch:-4,gap:6,2"))
-    for length, error in ((1024, 0.05), (2048, 0.05), (4096, 0.05), (4096, 0.01), (1024, 0.15)):
-        sides = pairs(int(5e10 / length**2), length, error)
-        cells = float((np.diff(sides[0].offsets).astype(float) * np.diff(sides[1].offsets)).sum())
-        with tempfile.TemporaryDirectory() as folder:
-            files, raw = written(folder, sides), f"{folder}/raw"
-            scores = ["-m", "1", "-x", "4", "-q", "6", "-r", "2", "-s", "3", "-z", "400", "-w", "751", "-b", "792", "-t", "256", "-a", "25344"]
-            theirs = float("inf")
-            for _ in range(2):
-                Path(raw).unlink(missing_ok=True)
-                subprocess.run([program, "-p", *scores, *reversed(files), raw], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                theirs = min(theirs, sum(map(float, Path(raw).read_text().split())) / 1e3)
-        query, target = (uploaded(side, coding) for side in sides)
-        ours = measured(query, target, coding, span="extension", zdrop=400, report="ends")["seconds"]["kernels"]
-        rows.append({"length": length, "error": error, "pairs": len(query), "gcups": round(cells / ours / 1e9), "AGAThA": round(cells / theirs / 1e9)})
-        print(rows[-1] | {"times": round(theirs / ours, 2)}, flush=True)
-    return rows
-
-
-def timed(work: Callable[[], Any]) -> float:
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began
 
 
 def one_to_many() -> list[dict[str, Any]]:
@@ -205,7 +140,7 @@ def long_pairs() -> list[dict[str, Any]]:
         coding = Coding(Substitution.parse(text))
         query, target = (uploaded(side, coding) for side in pairs(1, 100_000, 0.05))
         for report in ("score", "cigar"):
-            rows.append({"scoring": text, "length": 100_000, "pairs": 1, "report": report, **measured(query, target, coding, report=report)})
+            rows.append({"scoring": text, "length": 100_000, "pairs": 1, "report": report, **measured(query, target, coding, report=report)[0]})
             print(rows[-1], flush=True)
     return rows
 
@@ -219,7 +154,7 @@ def extensions() -> list[dict[str, Any]]:
         query, target = (uploaded(side, coding) for side in pairs(count, length, error))
         for report in ("ends", "cigar") if error == 0.05 else ("ends",):
             row = {"length": length, "error": error, "pairs": count, "report": report}
-            row |= measured(query, target, coding, span="extension", zdrop=400, report=report)
+            row |= measured(query, target, coding, span="extension", zdrop=400, report=report)[0]
             if report == "ends":
                 row |= {"predicted gcups": PREDICTED[length, error], "of AGAThA's, another run": round(row["gcups"]["kernels"] / AGATHA, 2)}
                 row["of the bound without a band"] = round(row["gcups"]["kernels"] * 1e9 / EXTENSION_BOUND, 3)
@@ -255,14 +190,8 @@ def main() -> None:
     parser.add_argument("result")
     parser.add_argument("--only", default="")
     parser.add_argument("--search", nargs=4, action="append", default=[], metavar=("NAME", "QUERIES", "DATABASE", "OPTIONS"))
-    parser.add_argument("--gasal2")
-    parser.add_argument("--agatha")
     arguments = parser.parse_args()
     found = {name: job() for name, job in JOBS.items() if arguments.only in name}
-    if arguments.gasal2:
-        found["beside GASAL2"] = beside_gasal2(arguments.gasal2)
-    if arguments.agatha:
-        found["beside AGAThA"] = beside_agatha(arguments.agatha)
     found["searches"] = [row for each in arguments.search for row in searched(*each)]
     record.write(arguments.result, {"card": gpu_record.gpu(), **found})
 
