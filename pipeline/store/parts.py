@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow.compute as pc
 
@@ -16,9 +16,19 @@ from tidalign.pipeline.errors import Damaged
 from tidalign.pipeline.store.files import open_table, write_tables
 
 Range = tuple[int, int]
+T = TypeVar("T")
 
-LIST_SECONDS, LIST_TRIES = 0.5, 180
-"""Seconds between looks at a folder's list, and how many: NFS lists what other hosts made within a minute (`acdirmax`)."""
+LOOK_SECONDS, LOOKS = 0.5, 180
+"""Seconds between looks at what other hosts made, and how many: NFS shows it within a minute (`acdirmax`)."""
+
+
+def once_seen(look: Callable[[], T], late: Callable[[T], bool]) -> T:
+    """Look at what other hosts made until nothing of it is late, or `LOOKS` times; gives what was seen last."""
+    for _ in range(LOOKS - 1):
+        if not late(found := look()):
+            return found
+        time.sleep(LOOK_SECONDS)
+    return look()
 
 
 def cover(ranges: Iterable[Range]) -> list[Range]:
@@ -185,13 +195,11 @@ def scan(folder: str, run: str, pattern: str = "*.parquet", known: dict[str, Par
 
 def scan_written(folder: str, run: str, known: dict[str, PartFile], written: Iterable[str]) -> tuple[dict[str, list[PartFile]], list[str]]:
     """Scan as `scan` does, once the folder's list has what is there by the names of files that were written: network file systems list others' late."""
-    looks, late = 0, True
-    while late and looks < LIST_TRIES:
-        time.sleep(LIST_SECONDS if looks else 0.0)
-        found, broken = scan(folder, run, known=known)
-        late = any(path not in known and path not in broken and Path(path).exists() for path in written)
-        looks += 1
-    return found, broken
+
+    def late(found: tuple[dict[str, list[PartFile]], list[str]]) -> bool:
+        return any(path not in known and path not in found[1] and Path(path).exists() for path in written)
+
+    return once_seen(lambda: scan(folder, run, known=known), late)
 
 
 def scan_chunk(folder: str, run: str, chunk: str) -> list[PartFile]:

@@ -206,7 +206,7 @@ def mend(directory: str, damaged: Damaged) -> None:
     journal(directory, "removed", file=str(place), why=damaged.found)
     reopen(directory)
     if place.parts[0] == "sides":
-        shutil.rmtree(Path(directory, *place.parts[:2]))
+        shutil.rmtree(Path(directory, *place.parts[:2]), ignore_errors=True)  # it may not be seen here yet; what stays is met again
         return
     anchors = [place.with_suffix(suffix) for suffix in (".json", ".arrow")] if place.stem.endswith(".anchors") else []
     for each in {place, *anchors}:

@@ -121,8 +121,12 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
         sides, directory = self._source.sides(), crew.directory
         before = read_manifest(directory) if rundir.has_manifest(directory) else None
         within, identities = self._folders(directory)
-        there = all(folder_records(directory, folder, of, identities[folder]) is not None for folder, of in within.items())
-        if before and there and before.source == self.source() == rundir.read_plan(directory)["source"]:
+
+        def records() -> list[list[dict[str, Any]] | None]:
+            return [folder_records(directory, folder, of, identities[folder]) for folder, of in within.items()]
+
+        # A network file system keeps for a minute that a folder was not there: nobody looks before one may be.
+        if before and before.source == self.source() == rundir.read_plan(directory)["source"] and None not in records():
             for folder in within:
                 load_side(directory, before.run, folder * IN_A_FOLDER)
             if self._check:
@@ -135,6 +139,8 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
         else:
             read = crew.map(read_sides, *zip(*arguments, strict=True), here=readers != "workers")
         told("read", len(sides), len(sides))
+        if readers == "workers":
+            parts.once_seen(records, lambda found: None in found)
         manifest = write_manifest(directory, [record for records in read for record in records], self._check, self.source())
         tiles = sum(len(job.tiles) for job in manifest.jobs)
         rundir.journal(directory, "read", sides=manifest.sides[:100], jobs=len(manifest.jobs), tiles=tiles, added=before is not None)
