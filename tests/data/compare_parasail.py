@@ -1,11 +1,11 @@
 """Compare local alignments with parasail's and with a plain program's: scores and ends, and starts by what lies between. By hand:
 
-python tests/data/compare_parasail.py proteins PROTEINS.fa [--queries 500] [--starts 50] [--result FILE.json]
-python tests/data/compare_parasail.py pairs FOLDER ORACLE [--result FILE.json]    with parasail 1.3.4 installed (pip install parasail)
+python tests/data/compare_parasail.py PROTEINS.fa [--queries 500] [--starts 50] [--result FILE.json]
+python tests/data/compare_parasail.py FOLDER --oracle ORACLE [--result FILE.json]    with parasail 1.3.4 installed (pip install parasail)
 
-`proteins`: every n-th protein of a FASTA with all of it, BLOSUM62 with gaps 11,1. parasail has no starts: a global alignment from start to end must have the
-score of the local one, for `--starts` of each query's pairs. `pairs`: the sets of pairs of a folder (pairfiles.py), each by two scorings; ORACLE is a program
-as make_scored.py takes it, and each CIGAR must spell its letters from start to end and have the score.
+Of a FASTA every n-th protein with all of it, BLOSUM62 with gaps 11,1. parasail has no starts: a global alignment from start to end must have the score of the
+local one, for `--starts` of each query's pairs. Of a folder all sets of pairs (pairfiles.py), each by two scorings; ORACLE is a program as make_scored.py takes
+it, and each CIGAR must spell its letters from start to end and have the score.
 
 parasail is called by its striped functions, whose rule among equal scores is tidalign's: the smallest target end, then the smallest query end.
 """
@@ -66,10 +66,10 @@ def theirs(query: str, targets: list[str], matrix: Any, opening: int, extension:
     return tuple(np.array(column) for column in zip(*rows, strict=True))
 
 
-def of_proteins(args: argparse.Namespace) -> dict[str, Any]:
+def of_proteins(path: Path, queries: int, starts: int) -> dict[str, Any]:
     """Compare proteins with all of a FASTA."""
-    targets = read(args.proteins)
-    chosen = targets[:: max(1, len(targets) // args.queries)][: args.queries]
+    targets = read(path)
+    chosen = targets[:: max(1, len(targets) // queries)][:queries]
     random, counts = np.random.default_rng(1), Counter[str]()
     seconds = [0.0, 0.0]
     for number, query in enumerate(chosen):
@@ -82,7 +82,7 @@ def of_proteins(args: argparse.Namespace) -> dict[str, Any]:
         counts["pairs"] += len(targets)
         counts["scores that differ"] += int((found["score"] != scores).sum())
         counts["ends that differ"] += int(((found["query_end"] != query_ends) | (found["target_end"] != target_ends))[some].sum())
-        for row in random.choice(np.flatnonzero(some), args.starts):
+        for row in random.choice(np.flatnonzero(some), starts):
             pieces = query[found["query_start"][row] : found["query_end"][row]], targets[row][found["target_start"][row] : found["target_end"][row]]
             counts["global alignments from start to end"] += 1
             counts["whose scores differ"] += int(parasail.nw_striped_32(*pieces, OPENING + EXTENSION, EXTENSION, parasail.blosum62).score != scores[row])
@@ -94,14 +94,14 @@ def of_proteins(args: argparse.Namespace) -> dict[str, Any]:
     return {"what": what, **counts, "CPU seconds": times}
 
 
-def of_pairs(args: argparse.Namespace) -> dict[str, Any]:
+def of_pairs(folder: Path, oracle: str) -> dict[str, Any]:
     """Compare all sets of pairs of a folder."""
     rows = []
-    for name, pairs in read_folder(args.folder).items():
+    for name, pairs in read_folder(folder).items():
         for numbers in DNA:
-            rows.append({"set": name, "match, mismatch, gap": numbers, **compared(pairs, numbers, args.oracle)})
+            rows.append({"set": name, "match, mismatch, gap": numbers, **compared(pairs, numbers, oracle)})
             print(rows[-1], flush=True)
-    what = f"pairs, local, beside parasail {parasail.__version__} and a plain program ({Path(args.oracle).name})"
+    what = f"pairs, local, beside parasail {parasail.__version__} and a plain program ({Path(oracle).name})"
     totals = sum((Counter({key: value for key, value in row.items() if isinstance(value, int)}) for row in rows), Counter[str]())
     return {"what": what, **{key: totals[key] for key, value in rows[0].items() if isinstance(value, int)}, "sets": rows}
 
@@ -134,19 +134,13 @@ def compared(pairs: list[Pair], numbers: tuple[int, int, int, int], oracle: str)
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    kinds = parser.add_subparsers(required=True)
-    proteins, pairs = kinds.add_parser("proteins"), kinds.add_parser("pairs")
-    proteins.add_argument("proteins", type=Path)
-    proteins.add_argument("--queries", type=int, default=500)
-    proteins.add_argument("--starts", type=int, default=50)
-    proteins.set_defaults(compare=of_proteins)
-    pairs.add_argument("folder", type=Path)
-    pairs.add_argument("oracle")
-    pairs.set_defaults(compare=of_pairs)
-    for kind in (proteins, pairs):
-        kind.add_argument("--result")
+    parser.add_argument("letters", type=Path)
+    parser.add_argument("--queries", type=int, default=500)
+    parser.add_argument("--starts", type=int, default=50)
+    parser.add_argument("--oracle")
+    parser.add_argument("--result")
     args = parser.parse_args()
-    result = args.compare(args)
+    result = of_pairs(args.letters, args.oracle) if args.oracle else of_proteins(args.letters, args.queries, args.starts)
     print(result)
     if args.result:
         record.write(args.result, result)
