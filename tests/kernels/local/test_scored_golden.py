@@ -1,4 +1,4 @@
-"""Real pairs and proteins against what parasail and a plain program said of them (tests/data/scored/README.md): scores, and of local DNA alignments ends."""
+"""Real pairs and proteins against what other programs said of them (tests/data/scored/README.md): scores, and of local DNA alignments and extensions ends."""
 
 import gzip
 from collections import defaultdict
@@ -57,3 +57,28 @@ def test_scores_and_ends_are_those_of_other_programs(name: str) -> None:
                 places = tuple(int(column[i]) for column in (found.query_start, found.query_end, found.target_start, found.target_end))
                 cigar = bytes(cigars[offsets[i] : offsets[i + 1]]).decode()
                 assert scored_oracle.rescored(query.decode(), target.decode(), places, cigar, scoring) == scores[i]
+
+
+TIES = {("patched", "match:2,mismatch:-4,gap:4,2", "400", 83), ("patched", "match:2,mismatch:-4,gap:4,2,24,1", "100", 16)}
+"""Pairs where ksw2 stops elsewhere: of equal highest scores of an antidiagonal it takes the one that comes first in its vectors, tidalign the first one."""
+
+
+def test_extensions_stop_where_minimap2s_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole pairs, and those with a stretch of unlike letters, by two z-drops and without one, gaps of one piece and of two."""
+    monkeypatch.syspath_prepend(DATA)
+    from make_extensions import pairs
+
+    expected = defaultdict(list)
+    with gzip.open(DATA / "scored" / "extensions.tsv.gz", "rt") as file:
+        for line in file:
+            _, kind, scoring, zdrop, *numbers = line.rstrip("\n").split("\t")
+            expected[kind, scoring, zdrop].append(tuple(map(int, numbers)))
+    assert len(expected) == 12 and len({tuple(rows) for (kind, *_), rows in expected.items() if kind == "patched"}) == 6, "each z-drop shows"
+    sides = {kind: [pack(Sequences.from_strings(side)) for side in zip(*of, strict=True)] for kind, of in pairs().items()}
+    different = set()
+    for (kind, text, zdrop), rows in expected.items():
+        found = align(*sides[kind], Substitution.parse(text), span="extension", zdrop=int(zdrop) if zdrop else None, report="ends")
+        assert found.score is not None
+        ours = zip(found.score.tolist(), found.query_end.tolist(), found.target_end.tolist(), strict=True)
+        different |= {(kind, text, zdrop, i) for i, (one, other) in enumerate(zip(ours, rows, strict=True)) if one != other}
+    assert different == TIES
