@@ -8,8 +8,8 @@ Scores of both are compared.
 
 python tests/benchmarks/local.py RESULT.json --ksw2 LIBKSW2.so READS.seq.gz:PAIRS ... [--rounds N]
 
-measures extension by z-drop instead, beside ksw2 (github.com/lh3/ksw2: gcc -O3 -msse4.1 -shared -fPIC -o LIBKSW2.so ksw2_extz2_sse.c ksw2_extd2_sse.c kalloc.c), of the
-first so many pairs of each file, as they are and with the second half of each query from the next one. What both find is compared.
+measures extension by z-drop instead, of the first so many pairs of each file, as they are and with the second half of each query from the next one, beside ksw2
+(github.com/lh3/ksw2; gcc -O3 -msse4.1 -DHAVE_KALLOC -shared -fPIC -o LIBKSW2.so ksw2_extz2_sse.c ksw2_extd2_sse.c kalloc.c). What both find is compared.
 """
 
 import argparse
@@ -144,12 +144,14 @@ def ksw2(library: ctypes.CDLL, texts: list[tuple[bytes, bytes]], scoring: Substi
     coded = [tuple(side.translate(code) for side in pair) for pair in texts]
     function = library.ksw_extd2_sse if len(scoring.pieces) == 2 else library.ksw_extz2_sse
     gaps = [ctypes.c_int8(cost) for piece in scoring.pieces for cost in piece]
+    library.km_init.restype = ctypes.c_void_p
+    memory = ctypes.c_void_p(library.km_init())  # that lasts from pair to pair, as minimap2's does
     rest = (ctypes.c_int8(5), matrix, *gaps, -1, zdrop, 0, 0x40 | (not cigar))  # no band, no bonus, KSW_EZ_EXTZ_ONLY, KSW_EZ_SCORE_ONLY
 
     def extended() -> Any:
         found, rows = Found(), []
         for query, target in coded:
-            function(None, len(query), query, len(target), target, *rest, ctypes.byref(found))
+            function(memory, len(query), query, len(target), target, *rest, ctypes.byref(found))
             rows.append((found.highest & 0x7FFFFFFF, found.query + 1, found.target + 1))
         return np.array(rows)
 
