@@ -83,9 +83,9 @@ def align_coded(
     if span != "extension":
         return _Work(letters, query, target, span, report, bars).alignments()
     score, ends = extension.ends(query, target, letters, zdrop, end_bonus)
-    if report == "score":
-        none = np.zeros(len(query.lengths), np.int64)
-        return Alignments(none, none, none, none, none, score=score, placed=False, heuristic=zdrop is not None)
+    if report != "cigar":
+        none, keep = np.zeros(len(query.lengths), np.int64), report == "ends"
+        return Alignments(none, none, ends[0] * keep, none, ends[1] * keep, score=score, placed=keep, heuristic=zdrop is not None)
     inside = [replace(side, lengths=lengths) for side, lengths in ((query, ends[0]), (target, ends[1]))]
     return replace(_Work(letters, inside[0], inside[1], "global", report).alignments(), heuristic=zdrop is not None)
 
