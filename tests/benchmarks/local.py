@@ -11,7 +11,7 @@ Scores of both are compared.
 python tests/benchmarks/local.py RESULT.json --ksw2 LIBKSW2.so READS.seq.gz:PAIRS ... [--rounds N]
 
 measures extension by z-drop instead, of the first so many pairs of each file, as they are and with the second half of each query from the next one, beside ksw2
-(github.com/lh3/ksw2; gcc -O3 -msse4.1 -DHAVE_KALLOC -shared -fPIC -o LIBKSW2.so ksw2_extz2_sse.c ksw2_extd2_sse.c kalloc.c). What both find is compared.
+(github.com/lh3/ksw2, its SSE functions and kalloc as a shared library). What both find is compared.
 """
 
 import argparse
