@@ -1,7 +1,7 @@
 """Hide from a process of ours what pyarrow, numba and CuPy load and none of it uses: half a second of each worker and of some commands.
 
-pandas and SciPy they load where they are installed, to ask whether what they are given is of its kind. CuPy loads what cuTENSOR needs, cuBLAS, a tenth of a
-second in which no other thread has the interpreter.
+pandas and SciPy they load where they are installed, to ask whether what they are given is of its kind. CuPy loads what cuTENSOR needs (cuBLASLt), up to a
+tenth of a second in which no other thread has the interpreter.
 """
 
 import os

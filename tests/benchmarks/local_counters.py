@@ -9,6 +9,7 @@ Pairs are those of `wavefront_device.py`, as many as a launch of `local_device.p
 import argparse
 import csv
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -41,9 +42,12 @@ KEPT = {
     "smsp__inst_executed.sum": "instructions",
     "smsp__thread_inst_executed_per_inst_executed.ratio": "lanes at work",
     "smsp__average_warps_issue_stalled_": "warps that wait, a cycle of issue",
-    "launch__": "launch",
+    "launch__registers_per_thread": "registers",
+    "launch__occupancy_limit_": "blocks a multiprocessor",
 }
-"""Beginnings of the names of counters that go into the result, and what they say."""
+"""Beginnings of the names of counters that go into the result, and what they say; of those of pipes the means over cycles in which there was work."""
+
+LEFT_OUT = (".max.", ".min.", ".sum.pct", "_pipe_[a-z0-9_]*.avg.pct_of_peak_sustained_elapsed")
 
 
 def counters(page: str) -> list[dict[str, Any]]:
@@ -54,7 +58,8 @@ def counters(page: str) -> list[dict[str, Any]]:
     found = []
     for row in rows:
         values = dict(zip(names, row, strict=True))
-        kept = {name: number(value) for name, value in values.items() if name.startswith(tuple(KEPT)) and number(value) is not None}
+        wanted = (name for name in values if name.startswith(tuple(KEPT)) and not re.search("|".join(LEFT_OUT), name))
+        kept = {name: number(values[name]) for name in wanted if number(values[name])}
         found.append({"kernel": values["Kernel Name"], "blocks": values["Grid Size"], "threads": values["Block Size"], "counters": dict(sorted(kept.items()))})
     return found
 
