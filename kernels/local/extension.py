@@ -33,6 +33,9 @@ FIRST_DEPTH = 256
 MOST_DEPTH = 1 << 60
 """More than any pair loses."""
 
+BASES = 4
+"""Codes below are those of single bases, in a matrix of DNA."""
+
 NO_SCORE = np.int64(-MOST_DEPTH)
 """Score of what has no cell."""
 
@@ -45,7 +48,8 @@ def ends(query: Any, target: Any, letters: Any, zdrop: int | None, end_bonus: in
     drift = unit * most // 2
     steps = tuple(np.int64(unit * cost + drift) for cost in letters.costs)
     table = (unit * (most - letters.matrix.astype(np.int64))).astype(np.uint16)
-    scores = tuple(np.int64(unit * (most - int(score))) for score in letters.scores) if len(letters.scores) == 2 else (np.int64(0),)
+    codes = 1 + max(int(each.max()) for each in letters.plain_codes())  # a matrix with N has another for letters that it lacks, which stay unused
+    scores = tuple(np.int64(unit * (most - int(score))) for score in letters.scores) if len(letters.scores) == 2 else _plain(table[:codes, :codes])
     floor = max(int(table.max()), *(int(first + more) for first, more in zip(steps[::2], steps[1::2], strict=True)))
     slope = unit * max(letters.scoring.pieces)[1]
     rule = tuple(map(np.int64, (floor, drift, unit, -1 if zdrop is None else unit * zdrop, slope, unit * end_bonus)))
@@ -63,6 +67,14 @@ def ends(query: Any, target: Any, letters: Any, zdrop: int | None, end_bonus: in
     return found[0], found[1:]
 
 
+def _plain(table: Any) -> tuple[Any, ...]:
+    """Give what equal bases lose, what others, and what all other letters, where the table says no more; else (0,)."""
+    kinds = np.where(np.eye(len(table), dtype=bool), 0, 1)
+    kinds[BASES:], kinds[:, BASES:] = 2, 2
+    values = [set(table[kinds == kind].tolist()) for kind in range(3)]
+    return tuple(np.int64(value) for each in values for value in each) if len(table) > BASES and all(len(each) == 1 for each in values) else (np.int64(0),)
+
+
 @intrinsic
 def antidiagonal(typing: Any, places: Any, first: Any, last: Any, steps: Any, scores: Any, floor: Any, null: Any) -> Any:
     """Make the lanes' columns from `first` to that before `last` of an antidiagonal, the last first; gives the highest H.
@@ -75,7 +87,8 @@ def antidiagonal(typing: Any, places: Any, first: Any, last: Any, steps: Any, sc
                                        D, column - 1
 
     places: of column 0 the query's letter, the target's, and H; column 0 of `cells` (as `extend` has them), and bytes from one of their rows to the next.
-    steps: what a gap's first letter and each more lose; scores: what equal letters lose, and others, or (0,) where that is looked up.
+    steps: what a gap's first letter and each more lose. scores: what equal letters lose, and others, and where there are three numbers codes from BASES on; or
+    (0,) where that is looked up.
     """
     pieces = len(steps) // 2
 
@@ -99,9 +112,12 @@ def antidiagonal(typing: Any, places: Any, first: Any, last: Any, steps: Any, sc
         def at(place: Any, back: int = 0) -> Any:
             return b.add(place, b.sub(shift, ir.Constant(I64, back * lanes.size)))
 
-        if len(lost) == 2:
+        if len(lost) > 1:
             one, other = (lanes.load(b.add(place, column), vector=ir.VectorType(I8, lanes.count)) for place in (query, target))
             loss = b.select(b.icmp_unsigned("==", one, other), lost[0], lost[1])
+            if len(lost) == 3:
+                known = b.icmp_unsigned("<", b.or_(one, other), ir.Constant(one.type, [BASES] * lanes.count))
+                loss = b.select(known, loss, lost[2])
         else:
             loss = lanes.load(at(looked))
         best = b.sub(lanes.load(at(row, 1)), loss)
