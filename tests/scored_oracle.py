@@ -130,9 +130,9 @@ def rescored(query: str, target: str, places: tuple[int, int, int, int], cigar: 
     return score
 
 
-def extended(query: str, target: str, scoring: Substitution, zdrop: int | None = None, end_bonus: int = 0) -> tuple[int, int, int]:
+def extended(query: str, target: str, scoring: Substitution, zdrop: int | None = None, end_bonus: int = 0, ambiguous: str = "mismatch") -> tuple[int, int, int]:
     """Score, query end and target end of an extension by minimap2's z-drop and BWA-MEM's bonus, over the cells of a whole matrix."""
-    H = Matrix(query, target, scoring, "extension").H
+    H = Matrix(query, target, scoring, "extension", ambiguous).H
     n, m = len(query), len(target)
     slope = max(scoring.pieces)[1]
     seen, at = 0, (0, 0)

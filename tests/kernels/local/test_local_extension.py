@@ -15,9 +15,11 @@ from tidalign.kernels.scoring.substitution import Substitution
 TWO = "match:2,mismatch:-4,gap:4,2,24,1"
 
 
-def ends(queries: list[str], targets: list[str], scoring: Substitution, zdrop: int | None = None, end_bonus: int = 0) -> list[tuple[int, int, int]]:
+def ends(
+    queries: list[str], targets: list[str], scoring: Substitution, zdrop: int | None = None, end_bonus: int = 0, ambiguous: str = "mismatch"
+) -> list[tuple[int, int, int]]:
     sides = [batch(strings, scoring) for strings in (queries, targets)]
-    found = pairs.align(*sides, scoring, span="extension", report="ends", zdrop=zdrop, end_bonus=end_bonus)
+    found = pairs.align(*sides, scoring, span="extension", report="ends", zdrop=zdrop, end_bonus=end_bonus, ambiguous=ambiguous)
     assert found.score is not None and found.placed and found.cigar is None and not found.query_start.any() and not found.target_start.any()
     return list(zip(found.score.tolist(), found.query_end.tolist(), found.target_end.tolist(), strict=True))
 
@@ -28,16 +30,16 @@ def letters(seed: int, count: int) -> str:
 
 @pytest.mark.parametrize("first", [0, 256])
 @pytest.mark.parametrize("number", [np.uint16, np.uint32, np.uint64])
-@pytest.mark.parametrize("name", ["affine", "two pieces", "n", "a mismatch earns", "blosum62"])
+@pytest.mark.parametrize("name", ["affine", "two pieces", "n", "n matches", "a mismatch earns", "blosum62"])
 def test_lanes_and_depths_do_not_show(monkeypatch: pytest.MonkeyPatch, name: str, number: Any, first: int) -> None:
     monkeypatch.setattr(extension, "NUMBERS", (number,))
     monkeypatch.setattr(extension, "FIRST_DEPTH", first)
-    text, alphabet, _ = SCORINGS[name]
+    text, alphabet, ambiguous = SCORINGS[name]
     scoring = Substitution.parse(text)
     for seed, (zdrop, bonus) in enumerate([(None, 0), (None, 9), (0, 0), (20, 0), (20, 5), (50, 40), (100, 1), (400, 7)]):
         queries, targets = cases(seed, alphabet, 25, 70)
-        expected = [scored_oracle.extended(*pair, scoring, zdrop, bonus) for pair in zip(queries, targets, strict=True)]
-        assert ends(queries, targets, scoring, zdrop, bonus) == expected, (zdrop, bonus)
+        expected = [scored_oracle.extended(*pair, scoring, zdrop, bonus, ambiguous) for pair in zip(queries, targets, strict=True)]
+        assert ends(queries, targets, scoring, zdrop, bonus, ambiguous) == expected, (zdrop, bonus)
 
 
 @pytest.mark.parametrize("text", [TWO, "match:3,mismatch:-2,gap:1,1", "match:1,mismatch:-4,n:-1,gap:6,1"])
@@ -78,6 +80,21 @@ def test_high_scores_and_losses(length: int, match: int) -> None:
     if length == 600:
         other = text[:300] + letters(1, 300)
         assert ends([other], [text], scoring) == [scored_oracle.extended(other, text, scoring)]
+
+
+def test_what_other_letters_lose() -> None:
+    """Take matrices of DNA with N last, with N first, and with two scores of a mismatch: compared or looked up, as they can be."""
+    chance = random.Random(2)
+    for lower in (
+        "ACGTN 2 -4 2 -4 -4 2 -4 -4 -4 2 -1 -1 -1 -1 -1",
+        "NACGT -1 -1 2 -1 -4 2 -1 -4 -4 2 -1 -4 -4 -4 2",
+        "ACGTN 2 -4 2 -1 -4 2 -4 -1 -4 2 0 0 0 0 1",
+    ):
+        names, *values = lower.split()
+        scoring = Substitution.parse(f"letters:{names},scores:{','.join(values)},gap:4,2", "dna")
+        queries = ["".join(chance.choices("ACGTNacgtnRY", k=chance.randint(0, 80))) for _ in range(30)]
+        targets = ["".join(mutated(chance, query, "ACGTNR")) for query in queries]
+        assert ends(queries, targets, scoring, 30, 5) == [scored_oracle.extended(*pair, scoring, 30, 5) for pair in zip(queries, targets, strict=True)], lower
 
 
 def test_all_stop_at_once() -> None:
