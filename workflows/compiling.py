@@ -95,3 +95,13 @@ LISTS: list[tuple[str, Sequence[Any]]] = []
 def kernels() -> Kernels | None:
     """Name the kernels of LISTS, for who is to tell of them once something compiles; None where there are none, or where numba keeps them in its own way."""
     return Kernels.of(LISTS) if LISTS and difference() is None else None
+
+
+def kept(kernel: str) -> bool:
+    """Tell whether a kernel, by its dotted name, is kept for any arguments. Its module is not loaded."""
+    module, _, name = kernel.rpartition(".")
+    for base in bases().loaded:
+        with suppress(OSError):
+            if any(path.name.startswith(f"{name}-") and path.name.endswith(".kernel") for path in (base / below(module)).iterdir()):
+                return True
+    return False
