@@ -5,7 +5,6 @@ names, that call what takes long to compile.
 """
 
 import io
-import re
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -91,11 +90,11 @@ def _lengths(source: Input) -> Any:
                     raise _Large
         text = b"".join(pieces)
     if source.format == "fasta":
-        records = re.split(rb"^>[^\n]*\n?", text, flags=re.MULTILINE)[1:]
+        found = [len(record) - record.find(b"\n") - 1 for record in (b"\n" + text).split(b"\n>")[1:]]
     else:
         lines = text.splitlines()
-        records = lines[1::4] if source.format == "fastq" else lines
-    return np.fromiter(map(len, records), np.int64, len(records))
+        found = list(map(len, lines[1::4] if source.format == "fastq" else lines))
+    return np.array(found, np.int64)
 
 
 def of_search(queries: Input, database: Input, parameters: "SearchParameters") -> Tiny | None:
