@@ -10,6 +10,7 @@ from threading import Lock, Timer
 from typing import TextIO
 
 from tidalign.kernels.runtime.bases import bases
+from tidalign.workflows.compiling import Kernels, kernels
 
 SILENT_SECONDS = 2.0
 """A run that is over sooner says nothing on its way."""
@@ -22,6 +23,8 @@ WIDEST = 500
 
 REDRAW_SECONDS = 0.2
 PLAIN_SECONDS = 30.0
+COMPILING_SECONDS = 1.0
+"""After as many without another line a terminal is told how far compiling is."""
 
 _WORDS = {
     "partition": "reading",
@@ -73,9 +76,9 @@ class _Left:
 class Progress:
     """Call it with (stage, what is done, all or None), from any thread, as `workflows.run.runner` does; `close` it before anything else is written."""
 
-    def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic, known: Callable[[], Kernels | None] = kernels) -> None:
         self._stream = stream or sys.stderr
-        self._clock = clock
+        self._clock, self._known = clock, known
         self._terminal = self._stream.isatty()
         self._written = clock() + SILENT_SECONDS - (REDRAW_SECONDS if self._terminal else PLAIN_SECONDS)
         self._stage = ""
@@ -87,7 +90,8 @@ class Progress:
         self._compiling = self._kernels = 0
         """That are compiled now, and that were."""
         self._compiled = (0.0, 0.0)
-        """When it last began, and how long it took before."""
+        """When it last began, or ended, and how long it took before."""
+        self._expected: Kernels | None = None
         self._timer: Timer | None = None
 
     def __call__(self, stage: str, done: int, total: int | None) -> None:
@@ -101,26 +105,43 @@ class Progress:
                 self._show(stage, now, done, total)
 
     def compiling(self, begins: bool) -> None:
-        """Note that a kernel begins to be compiled, or is (`numba_cache.LISTENERS`): that is said once, after `SILENT_SECONDS` of it in all."""
+        """Note that a kernel begins to be compiled, or is (`numba_cache.LISTENERS`): that is said after `SILENT_SECONDS` of it in all, on a terminal again and
+        again, elsewhere once."""
         with self._lock:
             self._compiling += 1 if begins else -1
             self._kernels += not begins
-            (began, spent), now = self._compiled, time.monotonic()
+            (began, spent), now = self._compiled, self._clock()
             if begins and self._compiling == 1:
                 self._compiled = now, spent
                 if spent < SILENT_SECONDS:
-                    self._timer = Timer(SILENT_SECONDS - spent, self._say_compiling)
-                    self._timer.daemon = True
-                    self._timer.start()
+                    self._wait(SILENT_SECONDS - spent)
+                elif self._terminal:
+                    self._wait(max(0.0, self._written + COMPILING_SECONDS - now))
             elif not self._compiling:
                 self._cancel()
                 self._compiled = now, spent + now - began
 
+    def _wait(self, seconds: float) -> None:
+        """Say that kernels are compiled, if they are, in so many seconds."""
+        self._timer = Timer(seconds, self._say_compiling)
+        self._timer.daemon = True
+        self._timer.start()
+
     def _say_compiling(self) -> None:
+        expected = self._expected or self._known()  # loads what it counts, which nobody is to wait for
         with self._lock:
-            if self._compiling:
-                lasting = "the next run finds it done" if bases().lasting else "no folder can be written to that keeps it: NUMBA_CACHE_DIR can name one"
-                self._write(f"compiling for this machine; {lasting}")
+            self._expected = expected
+            now = self._clock()
+            if not self._compiling or not self._timer:  # it was closed meanwhile
+                return
+            if self._drawn and (rest := self._written + COMPILING_SECONDS - now) > 0:
+                self._wait(rest)  # something else is told meanwhile
+                return
+            self._written = now if self._terminal else self._written
+            lasting = "the next run finds it done" if bases().lasting else "no folder can be written to that keeps it: NUMBA_CACHE_DIR can name one"
+            self._write(f"compiling for this machine{f': {expected.state(self._kernels)}' if expected else ''}; {lasting}")
+            if self._terminal:
+                self._wait(COMPILING_SECONDS)
 
     def _show(self, stage: str, now: float, done: int, total: int | None) -> None:
         if stage == "partition" and self._stage == "align":
@@ -152,8 +173,8 @@ class Progress:
         things = _COUNTED.get(self._stage)
         known = f"{done / (total or 1):.0%}" if things is None else f"{done:,} of {total:,} {things} ({done / total:.0%})" if total else f"{done:,} {things}"
         counted = (total - done) / rate if total and rate > 0 else None
-        if self._stage in _WORKED and not done and self._kernels and self._compiling:
-            return f"{known}, kernels compiled: {self._kernels}"  # how long the rest will take nobody knows
+        if self._stage in _WORKED and not done and self._kernels and (self._compiling or now - self._compiled[0] < COMPILING_SECONDS * bool(self._expected)):
+            return f"{known}, compiling: {self._expected.state(self._kernels)}" if self._expected else f"{known}, kernels compiled: {self._kernels}"
         seconds = self._left.seconds(now) if self._stage in _WORKED else counted
         left = "" if seconds is None else f", {duration(seconds)} left"
         return f"{known}, {rate:,.0f} {things}/s{left}{self._gpus()}" if things == "pairs" and rate > 0 else f"{known}{left}{self._gpus()}"

@@ -89,8 +89,9 @@ def test_elsewhere_a_line_every_half_minute() -> None:
     assert [line.split(" pairs,")[0] for line in stream.getvalue().splitlines()] == [f"tidalign: reading: {7 * second}" for second in (2, 32, 62, 92)]
 
 
-def test_compiling_is_said_where_it_takes_long(monkeypatch) -> None:
-    """In all: kernels are many, and none of them takes long."""
+@pytest.fixture
+def passes(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], Clock]:
+    """Lets seconds pass on a clock, which is given back, and what is due by then be done."""
     clock, due = Clock(), list[tuple[float, Callable[[], None]]]()
 
     class Timer:
@@ -104,28 +105,83 @@ def test_compiling_is_said_where_it_takes_long(monkeypatch) -> None:
             if self.entry in due:
                 due.remove(self.entry)
 
-    def passes(seconds: float) -> None:
-        clock.now += seconds
-        for each in [each for each in due if each[0] <= clock.now]:
-            due.remove(each)
-            each[1]()
+    def passes(seconds: float) -> Clock:
+        end = clock.now + seconds
+        while now := [each for each in due if each[0] <= end]:
+            first = min(now, key=lambda each: each[0])
+            due.remove(first)
+            clock.now = max(clock.now, first[0])
+            first[1]()
+        clock.now = end
+        return clock
 
     monkeypatch.setattr(module, "Timer", Timer)
-    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=clock))
+    return passes
+
+
+def test_compiling_is_said_where_it_takes_long(passes: Callable[[float], Clock]) -> None:
+    """In all: kernels are many, and none of them takes long."""
     stream = io.StringIO()
-    progress = Progress(stream)
+    progress = Progress(stream, passes(0.0))
     progress.compiling(True)
     progress.compiling(True)
     progress.compiling(False)
     progress.compiling(False)  # it took no time
     passes(10 * module.SILENT_SECONDS)
-    for _ in range(3):
-        assert stream.getvalue() == ""
+    for _ in range(6):
         progress.compiling(True)
         passes(0.4 * module.SILENT_SECONDS)
         progress.compiling(False)
     progress.close()
-    assert stream.getvalue() == "tidalign: compiling for this machine; the next run finds it done\n"
+    assert stream.getvalue() == "tidalign: compiling for this machine; the next run finds it done\n", "once"
+
+
+class Known:
+    """Stands for the kernels of a run, of which one more is kept each time it is asked."""
+
+    kept = 0
+
+    def state(self, others: int) -> str:
+        self.kept += 1
+        return f"{self.kept} of 9 kernels, {others} others"
+
+
+def test_a_terminal_is_told_how_far_compiling_is(passes: Callable[[float], Clock]) -> None:
+    """Each second in which nothing else is told, also where no kernel takes as long; and no more once it is closed."""
+    stream, known = Terminal(), Known()
+    progress = Progress(stream, passes(0.0), lambda: known)  # type: ignore[arg-type,return-value]
+    for _ in range(8):
+        progress.compiling(True)
+        passes(0.5)
+        progress.compiling(False)
+    lines = [line.replace("\033[K", "") for line in stream.getvalue().split("\r")[1:]]
+    assert lines == [f"compiling for this machine: {kept} of 9 kernels, {done} others; the next run finds it done" for kept, done in ((1, 3), (2, 5), (3, 7))]
+    progress("work", 0, 60_000)
+    progress("align", 0, 5000)
+    progress.compiling(True)
+    passes(0.9)
+    progress("align", 0, 5000)
+    assert stream.getvalue().endswith("\raligning: 0 of 5,000 pairs (0%), compiling: 4 of 9 kernels, 8 others\033[K")
+    progress("align", 50, 5000)
+    assert "0 of 5,000" in stream.getvalue().split("\r")[-1], "not drawn again so soon"
+    passes(0.9)
+    assert "compiling: 4" in stream.getvalue().split("\r")[-1], "for a second something else is shown"
+    passes(0.2)
+    assert "compiling for this machine: 5 of 9" in stream.getvalue().split("\r")[-1]
+    progress.close()
+    passes(60.0)
+    assert stream.getvalue().endswith("\r\033[K") and known.kept == 5
+
+
+def test_elsewhere_compiling_is_told_once(passes: Callable[[float], Clock]) -> None:
+    stream, known = io.StringIO(), Known()
+    progress = Progress(stream, passes(0.0), lambda: known)  # type: ignore[arg-type,return-value]
+    for _ in range(20):
+        progress.compiling(True)
+        passes(0.5)
+        progress.compiling(False)
+    progress.close()
+    assert stream.getvalue() == "tidalign: compiling for this machine: 1 of 9 kernels, 3 others; the next run finds it done\n"
 
 
 def test_kernels_are_counted_while_nothing_is_done_but_compiling() -> None:

@@ -14,10 +14,8 @@ from tidalign.workflows.estimate.forecast import EXPORTED, PROCESS, Forecast
 from tidalign.workflows.estimate.head import Head, head
 from tidalign.workflows.estimate.pairs import SAMPLE_SECONDS, PairWork, places, sampled
 from tidalign.workflows.estimate.rates import of_core, of_gpus
+from tidalign.workflows.estimate.tiny import UNIT_SECONDS
 from tidalign.workflows.estimate.written import Output, Sizes, sizes
-
-UNIT_SECONDS = 1e-8
-"""Seconds of a core for a unit of `Aligner.work`, about: how large a sample may be."""
 
 
 def forecast(source: PairSource, parameters: Any, output: Output | None = None) -> Forecast:

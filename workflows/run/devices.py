@@ -13,9 +13,11 @@ from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 from tidalign.pipeline.device import CPU, DEVICES, GPU, Device
+from tidalign.workflows.compiling import kept
 
 if TYPE_CHECKING:
     from tidalign.workflows.estimate.forecast import Forecast
+    from tidalign.workflows.estimate.tiny import Tiny
 
 ASKED_CPU = "--device cpu"
 
@@ -190,18 +192,45 @@ def of_process(asked: str, work: Callable[[], float]) -> Device:
         return CPU
 
 
+SURE = 2.0
+"""Times as long as a core's work the start of a GPU must take for the core to be sooner by sizes alone."""
+
+
+def at_once(gpus: Gpus, resources: Resources, look: Callable[[], "Tiny | None"]) -> Gpus | None:
+    """Take the cores for what one of them has surely done before a GPU has started, where nobody said where to do it; None: that is not known. Cores whose
+    kernels are not kept would compile for longer. look: at the input (workflows/estimate/tiny.py)."""
+    if not gpus.names or not _left_to_chance(resources) or (tiny := look()) is None:
+        return None
+    from tidalign.workflows.estimate.rates import of_core, start
+
+    (seconds, kernels), of_gpu = tiny, start(gpus.names.values())
+    if of_gpu is None or SURE * seconds > of_gpu or not all(map(kept, kernels)):
+        return None
+    command = of_core().of("start", {"command": 1.0})
+    return _on_cores(gpus, command + seconds, command + of_gpu)
+
+
 def sooner(gpus: Gpus, resources: Resources, forecast: Callable[[], "Forecast | None"], small: float = 0.0) -> Gpus:
     """Take the cores where an estimate has it done sooner there, by rates of these GPUs that were measured here (`tidalign check --calibrate`), and nobody said
     where to do it. small: seconds of one core up to which threads of this process would do it, without the start of workers."""
+    if not gpus.names or not _left_to_chance(resources):
+        return gpus
     from tidalign.workflows.estimate.rates import measured
 
-    asked = replace(resources, insecure=DEFAULT.insecure, allocated=DEFAULT.allocated, scratch=DEFAULT.scratch)
-    if asked != DEFAULT or (rates := measured(gpus.names.values())) is None or (found := forecast()) is None or rates not in found.gpu:
+    if (rates := measured(gpus.names.values())) is None or (found := forecast()) is None or rates not in found.gpu:
         return gpus
     workers = found.sooner(cores()) if found.work > small else 0
     on_cores, on_gpus = found.seconds(workers), found.seconds_on(rates, len(gpus.names), cores())
-    if on_gpus <= on_cores:
-        return gpus
+    return gpus if on_gpus <= on_cores else _on_cores(gpus, on_cores, on_gpus)
+
+
+def _left_to_chance(resources: Resources) -> bool:
+    """Tell whether nobody said who is to work, and where."""
+    return replace(resources, insecure=DEFAULT.insecure, allocated=DEFAULT.allocated, scratch=DEFAULT.scratch) == DEFAULT
+
+
+def _on_cores(gpus: Gpus, on_cores: float, on_gpus: float) -> Gpus:
+    """Take the cores, and say why in place of these GPUs."""
     return Gpus({}, f"by the estimate {on_cores:.1f} s for {on_gpus:.1f} s on {'the GPU' if len(gpus.names) == 1 else 'GPUs'}; --device chooses otherwise")
 
 

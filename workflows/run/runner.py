@@ -19,6 +19,7 @@ from tidalign.kernels.runtime import precompile
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.pipeline.store import claims, rundir
 from tidalign.pipeline.store.layout import Layout
+from tidalign.workflows.compiling import LISTS
 from tidalign.workflows.estimate.background import Background
 from tidalign.workflows.run import devices
 from tidalign.workflows.run.busy import Busy
@@ -177,7 +178,7 @@ def _run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, to
     if kind.begins_here(gpus) and not rundir.finished(str(directory)) and (gpus.shareable or not claims.some(str(directory))):
         starting.start()  # meanwhile, unless the GPU is for one process, and that a worker: where one has died
         ready = starting.join
-    lists = [] if rundir.finished(str(directory)) or resources.scheduler else kind.precompiled(gpus)
+    LISTS[:] = lists = [] if rundir.finished(str(directory)) or resources.scheduler else kind.precompiled(gpus)
     with opened(directory, kind, resources, gpus) as (crew, stop, readers), precompile.ahead(lists, cores() - 1):
         going = not rundir.finished(crew.directory)
         if gpus.device.takes_gpu and resources.scheduler and going:
@@ -210,14 +211,13 @@ def _run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, to
                 kind.begun.withdraw_claims()
         if rundir.finished(crew.directory):
             return kind.report.from_json(rundir.read_report(crew.directory))
-        predicted = predicted and {stage: seconds for stage, seconds in predicted.items() if fresh or stage != "read"}
         count, total, faults = history(crew.directory)
         used = gpus.first("there is little for others to do") if len(gpus.names) > 1 and not crew.size and kind.begins_here(gpus) else gpus
         report = kind.report(
             **kind.counted(planned, tracker),
             seconds=round(time.monotonic() - began, 3),
             stages=crew.seconds,
-            predicted=predicted,
+            predicted=predicted and {stage: seconds for stage, seconds in predicted.items() if fresh or stage != "read"},
             calls=count,
             total_seconds=total,
             device=str(used),

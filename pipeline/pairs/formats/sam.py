@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from tidalign.kernels.scoring.substitution import DNA
 from tidalign.kernels.text.writing import CS, MD
 from tidalign.pipeline.errors import InputError, shown
+from tidalign.pipeline.formats import table
 from tidalign.pipeline.formats.request import Batches, Request, Rows
 from tidalign.pipeline.pairs.formats.cigars import merged_text
 from tidalign.pipeline.pairs.formats.lift import Contigs
@@ -67,7 +68,7 @@ def header_lines(request: Request[Rows], targets: References | Contigs) -> Itera
         yield content(reference_lines(names, lengths))
     if request.rg:
         yield f"@RG\t{request.rg}\n".encode()
-    yield program(request.rows, request.rows.source.get("queries"), request.rows.source.get("targets"))
+    yield program(request, request.rows.source.get("queries"), request.rows.source.get("targets"))
 
 
 Where = Callable[[str, int], tuple[str, int]]
@@ -227,13 +228,17 @@ def _unmapped(rows: Any, request: Request[Rows]) -> Any:
     )
 
 
-def program(rows: Rows, *files: str | None) -> bytes:
-    """Make the @PG line: the files that were read, and what was computed."""
-    return f"@PG\tID:tidalign\tPN:tidalign\tVN:{version('tidalign')}\tCL:{command_line(rows, *files)}\n".encode()
+def program(request: Request[Rows], *files: str | None) -> bytes:
+    """Make the @PG line: the files that were read, what was computed and what is written of it."""
+    return f"@PG\tID:tidalign\tPN:tidalign\tVN:{version('tidalign')}\tCL:{command_line(request, *files)}\n".encode()
 
 
-def command_line(rows: Rows, *files: str | None) -> str:
-    """Write what was computed as a command: inputs by their file names and everything that can change a row, and nothing else."""
-    parameters = rows.parameters
-    words = ["tidalign", rows.kind, *(PurePath(path).name for path in files if path)]
-    return "".join(letter if letter.isprintable() else " " for letter in shlex.join([*words, *parameters.words()]))
+def command_line(request: Request[Rows], *files: str | None) -> str:
+    """Write what was computed as a command: files by their names and everything that can change a record, and nothing else. So the same records have the same
+    header, whatever their file is called, and whether the command wrote it or `tidalign export` did."""
+    words = ["tidalign", request.rows.kind, *(PurePath(path).name for path in files if path), *request.rows.parameters.words()]
+    words += ["--cigar", request.cigar] if request.cigar != table.OPTIONS["cigar"][0] else []
+    words += [f"--{name}" for name in ("cs", "sort") if getattr(request, name)]
+    words += ["--rg", request.rg.replace("\t", r"\t")] if request.rg else []
+    words += ["--lift", *filter(None, [PurePath(request.lift).name])] if request.lift is not None else []
+    return "".join(letter if letter.isprintable() else " " for letter in shlex.join(words))

@@ -43,7 +43,7 @@ def header(request: Request[Rows]) -> Iterator[bytes | memoryview]:
     for batch in targets.combine_chunks().to_batches():
         yield content(reference_lines(batch["target_name"], batch["target_length"].to_numpy()))
     source = request.rows.source
-    yield program(request.rows, source["queries"]["path"], source["database"]["path"])
+    yield program(request, source["queries"]["path"], source["database"]["path"])
 
 
 def check(batches: Batches, where: Where) -> None:

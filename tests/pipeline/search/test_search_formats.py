@@ -76,7 +76,7 @@ def test_paf(results: tidalign.SearchResults) -> None:
 def test_sam(results: tidalign.SearchResults) -> None:
     found = lines(results, "sam", cigar="M")
     assert found[:3] == ["@HD\tVN:1.6\tSO:unsorted", "@SQ\tSN:t1\tLN:18", "@SQ\tSN:t3\tLN:15"]
-    assert "CL:tidalign search q.fa d.fa --scoring match:2,mismatch:-3,gap:2,1" in found[3] and found[3].endswith("--strand both --top 10 --min-score 14")
+    assert "CL:tidalign search q.fa d.fa --scoring match:2,mismatch:-3,gap:2,1" in found[3] and found[3].endswith("--top 10 --min-score 14 --cigar M")
     assert [line.split("\t")[:6] for line in found[4:]] == [
         ["a", "0", "t1", "3", "255", "14M"],
         ["a", "256", "t3", "1", "255", "7M1D7M"],

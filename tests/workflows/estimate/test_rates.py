@@ -71,3 +71,13 @@ def test_rates_that_others_may_have_written_or_that_are_damaged_are_none(base: P
         entries.save(f"{rates.FOLDER}/{path.name}", b"[1, 2")
     rates._kept.cache_clear()
     assert rates.is_stored(rates.of_core())
+
+
+def test_the_start_of_a_gpu_is_its_own_or_that_of_a_stored_one(base: Path) -> None:
+    stored = next(each for each in rates._stored() if each.gpu).of("start", {"device": 1.0})
+    assert rates.start(["NVIDIA H200"]) == rates.start(["NVIDIA Z", "NVIDIA H200"]) == stored
+    assert rates.start(["stand-in"]) is None is rates.start([])
+    for name in ("NVIDIA Z", "stand-in"):
+        rates.keep(Rates(name, True, "there", {"start": {"device": 7.0}}))
+        assert rates.start([name]) == 7.0
+    assert rates.start(["NVIDIA H200"]) == stored

@@ -21,9 +21,10 @@ from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.stages.unit import costs_of
 from tidalign.pipeline.genome.units import warm_up
 from tidalign.pipeline.store import layout, parts, rundir
+from tidalign.workflows.estimate import tiny
 from tidalign.workflows.run import runner
 from tidalign.workflows.run.crew import Crew, Readers
-from tidalign.workflows.run.devices import DEFAULT, FEW_CORES, FEW_SECONDS, Gpus, Meanwhile, Resources
+from tidalign.workflows.run.devices import DEFAULT, FEW_CORES, FEW_SECONDS, Gpus, Meanwhile, Resources, at_once
 from tidalign.workflows.run.genome.tasks import heeding
 from tidalign.workflows.run.genome.tiles import Tiles
 from tidalign.workflows.run.report import Report
@@ -85,6 +86,9 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
 
     def source(self) -> dict[str, Any]:
         return self._source.to_json()
+
+    def chosen(self, gpus: Gpus, resources: Resources) -> Gpus:
+        return at_once(gpus, resources, lambda: tiny.of_genomes(self._source, self._parameters)) or gpus
 
     def readers(self, resources: Resources, gpus: Gpus) -> Readers:
         here = not resources.scheduler and (resources.workers == 0 or self._source.size() <= SMALL_INPUT)

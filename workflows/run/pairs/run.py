@@ -20,9 +20,10 @@ from tidalign.pipeline.pairs.input.read import PairSource
 from tidalign.pipeline.pairs.manifest import Check, PairManifest, read_block_record, read_manifest, write_manifest
 from tidalign.pipeline.pairs.partition import check_end
 from tidalign.pipeline.store import claims, layout, parts, rundir
+from tidalign.workflows.estimate import tiny
 from tidalign.workflows.run import runner
 from tidalign.workflows.run.crew import Crew, Readers
-from tidalign.workflows.run.devices import DEFAULT, Gpus, Meanwhile, Resources, sooner
+from tidalign.workflows.run.devices import DEFAULT, Gpus, Meanwhile, Resources, at_once, sooner
 from tidalign.workflows.run.pairs.alignment import Aligned, Alignment, Reading
 from tidalign.workflows.run.pairs.tasks import align_ranges
 from tidalign.workflows.run.report import Report
@@ -32,10 +33,6 @@ from tidalign.workflows.run.tracker import OnProgress
 
 if TYPE_CHECKING:
     from tidalign.workflows.estimate.forecast import Forecast
-
-
-TINY_INPUT = 4_000_000
-"""Bytes of input files below which cores may be sooner than a GPU has started."""
 
 
 LARGE_INPUT = 256_000_000
@@ -86,7 +83,8 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
         return self._source.to_json()
 
     def chosen(self, gpus: Gpus, resources: Resources) -> Gpus:
-        return sooner(gpus, resources, self.forecast, self.small()) if self._size() < TINY_INPUT else gpus
+        by_size = at_once(gpus, resources, lambda: None if self._shard else tiny.of_pairs(self._source, self._parameters, self._aligner.work))
+        return by_size or (sooner(gpus, resources, self.forecast, self.small()) if self._size() < tiny.BYTES else gpus)
 
     def _size(self) -> int:
         """Count the bytes of the input files."""

@@ -23,9 +23,10 @@ from tidalign.pipeline.search.results import counted
 from tidalign.pipeline.store import layout
 from tidalign.pipeline.store.parts import all_parts, gaps
 from tidalign.pipeline.text import cuts
+from tidalign.workflows.estimate import tiny
 from tidalign.workflows.run import runner
 from tidalign.workflows.run.crew import Crew, Readers
-from tidalign.workflows.run.devices import DEFAULT, FEW_CORES, FEW_SECONDS, Gpus, Meanwhile, Resources
+from tidalign.workflows.run.devices import DEFAULT, FEW_CORES, FEW_SECONDS, Gpus, Meanwhile, Resources, at_once
 from tidalign.workflows.run.isolate import CHILD_HANG_SECONDS, HANG_SECONDS
 from tidalign.workflows.run.report import Report
 from tidalign.workflows.run.runner import RunKind
@@ -222,6 +223,9 @@ class Search(RunKind[SearchManifest, Searching, SearchReport]):
 
     def source(self) -> dict[str, Any]:
         return self._source.to_json()
+
+    def chosen(self, gpus: Gpus, resources: Resources) -> Gpus:
+        return at_once(gpus, resources, lambda: tiny.of_search(self._source.queries, self._source.database, self._parameters)) or gpus
 
     def readers(self, resources: Resources, gpus: Gpus) -> Readers:
         return "here"

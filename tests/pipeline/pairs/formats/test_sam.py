@@ -161,6 +161,21 @@ def test_a_read_group(make_run, row, rejected, tmp_path) -> None:
             sam.read_group(wrong)
 
 
+def test_the_command_line_says_what_changes_records(make_run, row, tmp_path) -> None:
+    """Not where they are written: the same records have the same header in any file."""
+    (tmp_path / "g.fai").write_text("chr1\t100\t0\t0\t0\n")
+    results = make_run([row("a", "chr1:1-4"), row("b", "chr1:5-8")])
+    plain = "CL:tidalign pairs reads.fq windows.fa --penalties affine:4,6,2 --ambiguous mismatch"
+    for options, more in (
+        ({}, ""),
+        ({"cs": True, "sort": True, "cigar": "M"}, " --cigar M --cs --sort"),
+        ({"lift": ""}, " --lift"),
+        ({"lift": tmp_path / "g.fai", "rg": r"ID:x\tSM:y z"}, r" --rg 'ID:x\tSM:y z' --lift g.fai"),
+    ):
+        line = next(line for line in text(results, tmp_path, **options).splitlines() if line.startswith("@PG"))
+        assert line.split("\t")[4:] == [plain + more]
+
+
 @pytest.mark.parametrize("suffix", ["sam", "bam"])
 def test_qualities_that_sam_does_not_have(make_run, row, tmp_path, suffix: str) -> None:
     letters = {"query": b"ACGT", "target": b"ACGT"}

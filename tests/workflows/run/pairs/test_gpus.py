@@ -20,7 +20,7 @@ from tidalign.pipeline.pairs import partition
 from tidalign.pipeline.pairs.aligner import ALIGNERS, WAVEFRONT, Form, PairParameters
 from tidalign.pipeline.pairs.input.read import inspect
 from tidalign.pipeline.store import claims
-from tidalign.workflows.estimate import background, of_pairs, rates
+from tidalign.workflows.estimate import background, of_pairs, rates, tiny
 from tidalign.workflows.estimate.rates import Rates
 from tidalign.workflows.run import devices, runner
 from tidalign.workflows.run.crew import Crew
@@ -221,7 +221,7 @@ def test_the_estimate_chooses_for_tiny_input_alone(made: tuple[Path, Pairs], mon
     assert not kind.chosen(both, devices.DEFAULT).names, "cores are done before they have started"
     assert kind.chosen(both, replace(devices.DEFAULT, gpus=2)) is both
     assert kind.chosen(both, replace(devices.DEFAULT, device="gpu")) is both
-    monkeypatch.setattr(run, "TINY_INPUT", 0)
+    monkeypatch.setattr(tiny, "BYTES", 0)
     monkeypatch.setattr(run.Pairs, "forecast", lambda _: 1 / 0)
     assert kind.chosen(both, devices.DEFAULT) is both
 
