@@ -6,7 +6,6 @@ import logging
 import os
 import signal
 import sys
-import tempfile
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import ExitStack, suppress
@@ -24,7 +23,7 @@ from tidalign.cluster import forks
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import TASKS_OF_A_GPU, shareable, usable
 from tidalign.cluster.private import MuteNanny, kept
-from tidalign.cluster.settings import OF_GPUS, settings
+from tidalign.cluster.settings import OF_GPUS, preloads, settings, temporary
 from tidalign.cluster.task import cores
 
 CLOSE_SECONDS = 4.0
@@ -104,7 +103,7 @@ async def _work(address: str, node: str, names: list[dict[str, str]], scratch: s
         """Keep a worker running: start another one whenever it and its nanny have ended, as they do where the network is cut for long."""
         options = {"host": here, "nthreads": 1, "name": f"{node}-{place}", "local_directory": scratch, "env": own, "death_timeout": "60s"}
         if own.get("CUDA_VISIBLE_DEVICES"):
-            options |= {"nthreads": TASKS_OF_A_GPU, "preload": OF_GPUS}
+            options |= {"nthreads": TASKS_OF_A_GPU} | preloads(OF_GPUS)
         while True:
             nannies[place] = nanny = cast("Any", MuteNanny)(address, **options)
             with suppress(Exception):  # the scheduler does not answer, or still has who was cut off
@@ -130,7 +129,7 @@ def main(folder: Path) -> None:
     names = environments(said, hosts.get(node, 0))
     forks.make_room(len(names))
     with ExitStack() as stack:
-        scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="tidalign-", ignore_cleanup_errors=True))
+        scratch = stack.enter_context(temporary())
         stack.enter_context(silence_logging_cmgr(logging.CRITICAL))
         stack.enter_context(dask.config.set(settings() | kept(folder) | {"temporary-directory": scratch}))
         forks.serve(said["modules"], gpus=said["gpus"])
