@@ -19,6 +19,7 @@ from distributed.utils import silence_logging_cmgr
 
 from tidalign.cluster import forks
 from tidalign.cluster.allocation.nodes import started
+from tidalign.cluster.allocation.processors import crowded
 from tidalign.cluster.allocation.systems import Allocation
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpu_workers import with_own
@@ -78,6 +79,8 @@ def start(
 def _here(count: int, gpus: Sequence[str], modules: Sequence[str]) -> Iterator[Workers]:
     while _closing:
         _closing.pop().join()
+    if gpus and (text := crowded(os.uname().nodename, len(gpus))):
+        logging.getLogger("tidalign").warning(text)
     client, local, workers = None, None, cast("Workers | None", None)
     scratch, quiet = temporary(), _quiet()
     try:
