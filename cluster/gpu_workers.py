@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
-from tidalign.cluster.settings import OF_GPUS
+from tidalign.cluster.settings import OF_GPUS, preloads
 
 _OPTIONS_OF_DASK_CUDA = ("preload", "preload_argv", "data", "plugins")
 """Options of what dask-cuda has its workers load and hold."""
@@ -23,7 +23,7 @@ def with_own(kind: type[Any], gpus: Sequence[str]) -> type[Any]:
                 return self._more()
             for gpu, worker in spec.items():
                 worker["options"]["env"]["CUDA_VISIBLE_DEVICES"] = str(gpu)
-                worker["options"] |= {"preload": OF_GPUS, "preload_argv": []}  # dask-cuda's own has CUDA begin first
+                worker["options"] |= preloads(OF_GPUS)  # dask-cuda's own has CUDA begin first
             return spec
 
         def _more(self) -> dict[Any, Any]:

@@ -7,11 +7,10 @@ Why each setting is as it is was measured (EXECUTION.md 8): a worker that dies w
 import logging
 import os
 import signal
-import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import dask
 import distributed.utils
@@ -20,6 +19,7 @@ from distributed.utils import silence_logging_cmgr
 
 from tidalign.cluster import forks
 from tidalign.cluster.allocation.nodes import started
+from tidalign.cluster.allocation.processors import crowded
 from tidalign.cluster.allocation.systems import Allocation
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpu_workers import with_own
@@ -27,9 +27,12 @@ from tidalign.cluster.gpus import TASKS_OF_A_GPU
 from tidalign.cluster.guard import see_guard
 from tidalign.cluster.others import CLOSE_TIMEOUT, CONNECT_TIMEOUT, answering, connected, unfit, with_workers
 from tidalign.cluster.private import MuteNanny, credentials, with_mute_scheduler
-from tidalign.cluster.settings import settings
+from tidalign.cluster.settings import settings, temporary
 from tidalign.cluster.task import cores
 from tidalign.cluster.workers import Workers
+
+if TYPE_CHECKING:
+    import tempfile
 
 START_ATTEMPTS = 3
 
@@ -76,9 +79,10 @@ def start(
 def _here(count: int, gpus: Sequence[str], modules: Sequence[str]) -> Iterator[Workers]:
     while _closing:
         _closing.pop().join()
+    if gpus and (text := crowded(os.uname().nodename, len(gpus))):
+        logging.getLogger("tidalign").warning(text)
     client, local, workers = None, None, cast("Workers | None", None)
-    scratch = tempfile.TemporaryDirectory(prefix="tidalign-", ignore_cleanup_errors=True)
-    quiet = _quiet()
+    scratch, quiet = temporary(), _quiet()
     try:
         with dask.config.set({"temporary-directory": scratch.name}):
             local = _local(count, gpus, modules, scratch.name)

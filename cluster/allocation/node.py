@@ -6,7 +6,6 @@ import logging
 import os
 import signal
 import sys
-import tempfile
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import ExitStack, suppress
@@ -21,11 +20,11 @@ from distributed.security import Security
 from distributed.utils import get_ip, silence_logging_cmgr
 
 from tidalign.cluster import forks
+from tidalign.cluster.allocation.processors import CROWDED, crowded, processors
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import TASKS_OF_A_GPU, shareable, usable
 from tidalign.cluster.private import MuteNanny, kept
-from tidalign.cluster.settings import OF_GPUS, settings
-from tidalign.cluster.task import cores
+from tidalign.cluster.settings import OF_GPUS, preloads, settings, temporary
 
 CLOSE_SECONDS = 4.0
 """Seconds that a worker gets to end by itself."""
@@ -43,21 +42,6 @@ def name_of_node(hosts: Collection[str], environment: Mapping[str, str] = os.env
         return name
     like = [host for host in hosts if host.partition(".")[0].lower() == own.partition(".")[0].lower()]
     return own if own in like or not like else like[0]
-
-
-def processors(slots: int, environment: Mapping[str, str] = os.environ) -> int:
-    """Count the processors that the job has on this node; slots: that its file of hosts says, 0 for none.
-
-    SLURM_JOB_CPUS_PER_NODE says `72(x2),36` of all nodes. PBS has a line for each process of MPI's there, and in NCPUS the processors of one part of the job.
-    """
-    if "PBS_JOBID" in environment:
-        slots = max(slots, int(environment.get("NCPUS") or 0))
-    counts: list[int] = []
-    for word in filter(None, environment.get("SLURM_JOB_CPUS_PER_NODE", "").split(",")):
-        count, _, times = word.rstrip(")").partition("(x")
-        counts += [int(count)] * int(times or 1)
-    place = int(environment.get("SLURM_NODEID", "0"))
-    return min(cores(), counts[place] if place < len(counts) else slots or cores())
 
 
 def environments(said: dict[str, Any], slots: int = 0) -> list[dict[str, str]]:
@@ -104,7 +88,7 @@ async def _work(address: str, node: str, names: list[dict[str, str]], scratch: s
         """Keep a worker running: start another one whenever it and its nanny have ended, as they do where the network is cut for long."""
         options = {"host": here, "nthreads": 1, "name": f"{node}-{place}", "local_directory": scratch, "env": own, "death_timeout": "60s"}
         if own.get("CUDA_VISIBLE_DEVICES"):
-            options |= {"nthreads": TASKS_OF_A_GPU, "preload": OF_GPUS}
+            options |= {"nthreads": TASKS_OF_A_GPU} | preloads(OF_GPUS)
         while True:
             nannies[place] = nanny = cast("Any", MuteNanny)(address, **options)
             with suppress(Exception):  # the scheduler does not answer, or still has who was cut off
@@ -128,9 +112,11 @@ def main(folder: Path) -> None:
     hosts, patience = said.get("hosts") or {}, said.get("patience")
     node = name_of_node(hosts)
     names = environments(said, hosts.get(node, 0))
+    if said["gpus"] and (text := crowded(node, sum(bool(own["CUDA_VISIBLE_DEVICES"]) for own in names), hosts.get(node, 0))):
+        (folder / f"{node}{CROWDED}").write_text(text)
     forks.make_room(len(names))
     with ExitStack() as stack:
-        scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="tidalign-", ignore_cleanup_errors=True))
+        scratch = stack.enter_context(temporary())
         stack.enter_context(silence_logging_cmgr(logging.CRITICAL))
         stack.enter_context(dask.config.set(settings() | kept(folder) | {"temporary-directory": scratch}))
         forks.serve(said["modules"], gpus=said["gpus"])

@@ -26,6 +26,7 @@ from typing import Any, cast
 
 from tidalign.cluster import forks
 from tidalign.cluster.allocation import script
+from tidalign.cluster.allocation.processors import CROWDED
 from tidalign.cluster.allocation.systems import SYSTEMS, Allocation, starter_of
 from tidalign.cluster.errors import ClusterLost, NoWorkers
 
@@ -99,14 +100,20 @@ class Nodes:
         self._job, self._cluster, self._starter = allocation.job, cluster, starter
         self._late_at, self._nodes = time.monotonic() + JOIN_SECONDS, allocation.nodes
         self._seen = dict[str, float]()
-        self._missed = set[str]()
+        self._missed, self._asked = set[str](), set[str]()
 
     def live(self) -> set[str]:
         """Name the nodes that have workers."""
         return {worker.name.rpartition("-")[0] for worker in list(self._cluster.scheduler.workers.values()) if isinstance(worker.name, str)}
 
+    def _said_by(self, node: str) -> str | None:
+        """Read what a node wrote of too few processors."""
+        with suppress(OSError):
+            return (self._starter.folder / f"{node}{CROWDED}").read_text()
+        return None
+
     def look(self) -> None:
-        """Warn of nodes whose workers are gone, or never came. ClusterLost where all are gone, and none will come back."""
+        """Warn of nodes with too few processors, or whose workers are gone, or never came. ClusterLost where all are gone, and none will come back."""
         live, now = self.live(), time.monotonic()
         self._seen |= dict.fromkeys(live, now)
         self._missed -= live
@@ -114,6 +121,9 @@ class Nodes:
             ended = f"{self._starter.name} has ended: {self._starter.said()}"
             raise ClusterLost(f"no node of job {self._job} has workers any more, and {ended}; run the same command again to resume")
         warn, goes_on = logging.getLogger("tidalign").warning, "the run goes on with those of other nodes"
+        if crowded := [text for node in sorted(live - self._asked) if (text := self._said_by(node))]:
+            warn("%s%s", crowded[0], f" (so it is on {len(crowded)} nodes)" * (len(crowded) > 1))
+        self._asked |= live
         if now > self._late_at:
             self._late_at = math.inf  # it is told once
             if lacking := self._nodes - len(self._seen):
@@ -213,6 +223,7 @@ def _workers(allocation: Allocation, starter: Starter, cluster: Any) -> Iterator
         starter.start(system.starters[starter.name](allocation, program), holds_input=system.holds_input)
         found = Nodes(allocation, cluster, starter)
         _await(allocation, found, starter)
+        found.look()
         yield found
     finally:
         cluster.loop.add_callback(over.set)

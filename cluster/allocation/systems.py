@@ -41,12 +41,13 @@ class System:
 
     job: the variable that has a job's number. find: gives number and hosts of the nodes in an environment; 0 in that of a task, one of several that were
     started at once. starters: programs that start others on the nodes, of which the first that is there is taken, each with what gives its command lines.
-    holds_input: whether what is started reads the standard input of what starts it, and so sees that end.
+    holds_input: whether what is started reads the standard input of what starts it, and so sees that end. more: what has a job ask for more processors.
     """
 
     job: str
     find: Callable[[Mapping[str, str]], tuple[int, tuple[str, ...]]]
     starters: Mapping[str, Callable[[Allocation, Sequence[str]], list[list[str]]]]
+    more: str
     holds_input: bool = False
 
 
@@ -101,10 +102,12 @@ def _blaunch(allocation: Allocation, program: Sequence[str]) -> list[list[str]]:
     return [["blaunch", "-n", "-z", " ".join(dict.fromkeys(allocation.hosts)), *map(shlex.quote, program)]]
 
 
+_MORE_OF_SLURM = "sbatch --cpus-per-task=N or --exclusive, tidalign --cluster slurm --cpus-per-node N"
+
 SYSTEMS = {
-    "Slurm": System("SLURM_JOB_ID", _of_slurm, {"srun": _srun}, holds_input=True),
-    "PBS": System("PBS_JOBID", _of_pbs, {"pbs_tmrsh": _pbs_tmrsh, "pbsdsh": _pbsdsh}),
-    "LSF": System("LSB_JOBID", _of_lsf, {"blaunch": _blaunch}),
+    "Slurm": System("SLURM_JOB_ID", _of_slurm, {"srun": _srun}, _MORE_OF_SLURM, holds_input=True),
+    "PBS": System("PBS_JOBID", _of_pbs, {"pbs_tmrsh": _pbs_tmrsh, "pbsdsh": _pbsdsh}, "ncpus=N in qsub -l select, ppn=N of Torque"),
+    "LSF": System("LSB_JOBID", _of_lsf, {"blaunch": _blaunch}, "bsub -n N with span[ptile=N]"),
 }
 
 JOBS = frozenset(system.job for system in SYSTEMS.values())

@@ -33,7 +33,7 @@ def script(command: Sequence[str], profile: Profile, *, name: str, folder: str, 
         "open-mode": "append",
         "nodes": profile.nodes,
         "ntasks-per-node": 1,
-        "cpus-per-task": profile.cpus_per_node,
+        "cpus-per-task": profile.cpus,
         "gpus-per-node": profile.gpus_per_node or None,
         "time": profile.time,
         "partition": profile.partition,
@@ -41,6 +41,7 @@ def script(command: Sequence[str], profile: Profile, *, name: str, folder: str, 
         "signal": f"B:USR1@{_notice(profile)}",
     }
     lines = [f"#SBATCH --{option}={_quoted(str(value))}" for option, value in asked.items() if value is not None]
+    lines += [f"#SBATCH {option}" for option in profile.whole_nodes]
     lines += ["#SBATCH --no-kill"]  # a node that fails is done without
     lines += [f"#SBATCH --{'' if requeue else 'no-'}requeue", *(f"#SBATCH {option}" for option in profile.options)]
     return "\n".join(["#!/bin/bash", *lines, *profile.before.splitlines(), f"exec {shlex.join(command)}"]) + "\n"
@@ -75,7 +76,8 @@ def submit(text: str) -> str:
     outside = {name: value for name, value in os.environ.items() if not name.startswith("SLURM_") or name in ("SLURM_CONF", "SLURM_CLUSTERS")}
     done = subprocess.run(["sbatch", "--parsable"], input=text, capture_output=True, text=True, check=False, env=outside)
     if done.returncode:
-        raise NoWorkers(f"sbatch: {' '.join(done.stderr.split())[:200]}; see the script with --dry-run")
+        way_out = "--nodes, --gpus-per-node, --cpus-per-node and --partition before the command ask for others; see the script with --dry-run"
+        raise NoWorkers(f"sbatch: {' '.join(done.stderr.split())[:200]}; {way_out}")
     return done.stdout.strip().partition(";")[0]
 
 

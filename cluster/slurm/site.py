@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tidalign.cluster.allocation.processors import OF_A_GPU
 from tidalign.cluster.errors import NoWorkers
 
 
@@ -16,6 +17,7 @@ from tidalign.cluster.errors import NoWorkers
 class Profile:
     """Hold what a job asks for; None: what Slurm gives by itself.
 
+    cpus_per_node: processors of each node, of which Slurm gives one by itself; None: the share of its GPUs (`with_share`), or all where no GPUs are asked for.
     time: as Slurm has it. notice: seconds before its end at which the run is told to stop. options: further ones of sbatch. before: lines of the script before
     the command, such as `module load cuda`.
     """
@@ -30,10 +32,29 @@ class Profile:
     options: tuple[str, ...] = ()
     before: str = ""
 
+    @property
+    def cpus(self) -> int | None:
+        """Give the processors of each node, where a number of them is asked for."""
+        return self.cpus_per_node or (None if self._says(*_OF_CPUS) else OF_A_GPU * self.gpus_per_node or None)
+
+    @property
+    def whole_nodes(self) -> tuple[str, ...]:
+        """Give the options of sbatch that ask for all processors and all memory of each node, where nothing says how many."""
+        if self.cpus or self._says(*_OF_CPUS):
+            return ()
+        return ("--exclusive",) if self._says("--mem") else ("--exclusive", "--mem=0")
+
+    def _says(self, *names: str) -> bool:
+        """Tell whether one of the further options begins so."""
+        return any(option.startswith(names) for option in self.options)
+
     def override(self, given: Mapping[str, Any]) -> "Profile":
         """Replace what the profile says by what is given of `_GIVEN`; a command's own options may have names of others."""
         return replace(self, **{name: given[name] for name in _GIVEN if given.get(name) is not None})
 
+
+_OF_CPUS = ("--exclusive", "--cpus-per", "-c", "--tres-per-task")
+"""Begins of options of sbatch that say how many processors a job has."""
 
 _GIVEN = ("nodes", "gpus_per_node", "cpus_per_node", "time", "partition", "account")
 """Names what options before a command say of its job."""
@@ -149,6 +170,20 @@ def suggest() -> str:
     lines += [f"  time: '{longest}'", "  notice: 120           # seconds before the end of the time at which a run stops in good order"]
     lines += ["  # account: name", "  # options: [--qos=normal, --exclusive]", "  # before: |", "  #   module load cuda"]
     return "\n".join(lines) + "\n"
+
+
+def with_share(profile: Profile) -> Profile:
+    """Have a job with GPUs, of which nobody says how many processors it has, ask for its share of a node: what sinfo says of those with as many GPUs, else
+    `OF_A_GPU` each. A job that asks for more than a node has may wait for ever."""
+    if profile.cpus_per_node or not profile.cpus or not shutil.which("sinfo"):
+        return profile
+    of = [f"--partition={profile.partition}"] if profile.partition else []
+    asked = subprocess.run(["sinfo", "--noheader", f"--format={_SHOWN}", *of], capture_output=True, text=True, check=False)
+    rows = [line.strip().split("|") for line in asked.stdout.splitlines() if line.count("|") == 5]
+    nodes = [(int(row[3].rstrip("+")), _gpus(row[4])) for row in rows if of or row[0].endswith("*")]
+    wanted = profile.gpus_per_node
+    shares = [cpus * wanted // gpus for cpus, gpus in nodes if gpus >= wanted]
+    return replace(profile, cpus_per_node=max(1, min(shares))) if shares else profile
 
 
 def _gpus(resources: str) -> int:

@@ -1,7 +1,7 @@
 """Give many tasks to workers: how many a second, whether the memory of who gives them out grows, how long workers take to be ready and to be gone.
 
 python tests/benchmarks/cluster.py [--tasks 100000] [--workers 8] [--result JSON]
-python tests/benchmarks/cluster.py --hosts 4: seconds until a worker of each is there, hosts being network namespaces (root's), started as srun does
+python tests/benchmarks/cluster.py --hosts 4 [--result JSON]: seconds until a worker of each is there; hosts are network namespaces (root's), started as by srun
 """
 
 import argparse
@@ -91,6 +91,27 @@ def hosts(count: int) -> dict[str, Any]:
             made.close()
 
 
+def tasks(count: int, processes: int) -> dict[str, Any]:
+    """Give many tasks to worker processes of this machine."""
+    counted, times = Counted(count), {"begin": time.monotonic()}
+    with start(processes) as workers:
+        times["ready"] = time.monotonic()
+        cpu = time.process_time()
+        run_on(workers, [task for _ in range(WAITING * processes) for task in counted.next()], counted, Stop())
+        times["done"] = time.monotonic()
+        cpu = time.process_time() - cpu
+    times["closed"] = time.monotonic()
+    seconds = {name: round(times[name] - times[before], 3) for before, name in zip(times, list(times)[1:], strict=False)}
+    return {
+        "tasks": counted.done_at,
+        "workers": processes,
+        "tasks a second": round(counted.done_at / seconds["done"], 1),
+        "seconds": seconds,
+        "CPU milliseconds of this process a task": round(1000 * cpu / counted.done_at, 3),
+        "megabytes of this process": counted.megabytes,
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tasks", type=int, default=100_000)
@@ -98,27 +119,8 @@ def main() -> None:
     parser.add_argument("--hosts", type=int)
     parser.add_argument("--result")
     arguments = parser.parse_args()
-    if arguments.hosts:
-        print(hosts(arguments.hosts), f"load of the machine {os.getloadavg()[0]:.1f}")
-        return
-    counted, times = Counted(arguments.tasks), {"begin": time.monotonic()}
-    with start(arguments.workers) as workers:
-        times["ready"] = time.monotonic()
-        cpu = time.process_time()
-        run_on(workers, [task for _ in range(WAITING * arguments.workers) for task in counted.next()], counted, Stop())
-        times["done"] = time.monotonic()
-        cpu = time.process_time() - cpu
-    times["closed"] = time.monotonic()
-    seconds = {name: round(times[name] - times[before], 3) for before, name in zip(times, list(times)[1:], strict=False)}
-    found = {
-        "tasks": counted.done_at,
-        "workers": arguments.workers,
-        "tasks a second": round(counted.done_at / seconds["done"], 1),
-        "seconds": seconds,
-        "CPU milliseconds of this process a task": round(1000 * cpu / counted.done_at, 3),
-        "megabytes of this process": counted.megabytes,
-        "load of the machine": os.getloadavg()[0],
-    }
+    found = hosts(arguments.hosts) if arguments.hosts else tasks(arguments.tasks, arguments.workers)
+    found |= {"load of the machine": os.getloadavg()[0]}
     print(found)
     if arguments.result:
         record.write(arguments.result, found)

@@ -1,6 +1,7 @@
 """Two hosts with a network between them that fails: runs end with the rows of one that nothing befell, and say what was lost where."""
 
 import json
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -189,3 +190,10 @@ def test_each_host_has_copies_of_its_own(hosts: Hosts, expected: bytes) -> None:
     chunks = len(list((hosts.folder / RUN / "chunks").iterdir()))
     assert staged["hosts"] == ["host0", "host1"] and staged["copies"] == chunks
     assert list((hosts.folder / "scratch").iterdir()) == []
+
+
+def test_the_benchmark_of_hosts_keeps_its_result(tmp_path: Path) -> None:
+    script = Path(__file__).parents[1] / "benchmarks" / "cluster.py"
+    subprocess.run([sys.executable, str(script), "--hosts", "2", "--result", "kept.json"], cwd=tmp_path, check=True, timeout=600)
+    kept = json.loads((tmp_path / "kept.json").read_text())
+    assert kept["hosts"] == 2 and kept["seconds until all are ready"] > 0 and kept["machine"]["cores"]

@@ -173,6 +173,22 @@ def test_the_digest_sees_every_source_file(tmp_path: Path, monkeypatch: pytest.M
         before = package_digest()
 
 
+@pytest.mark.parametrize(("processors", "told"), [("1", True), ("4", False)])
+def test_a_job_of_one_node_with_too_few_processors_is_told_of(
+    processors: str, told: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def none(*_: Any) -> Any:
+        raise NoWorkers("none here")
+
+    monkeypatch.setattr(starting, "_local", none)
+    monkeypatch.setattr("tidalign.cluster.allocation.processors.cores", lambda: 64)
+    for name, value in {"JOB_ID": "7", "JOB_NUM_NODES": "1", "JOB_CPUS_PER_NODE": processors, "NODEID": "0"}.items():
+        monkeypatch.setenv(f"SLURM_{name}", value)
+    with pytest.raises(NoWorkers, match="none here"), start(gpus=["0", "1", "0", "1"]):
+        pass
+    assert ["job 7 has 1 processor on" in text and "for 4 workers with GPUs" in text for text in caplog.messages] == [True] * told
+
+
 def test_no_scheduler_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(others, "CONNECT_TIMEOUT", 1.0)
     with pytest.raises(NoWorkers, match=r"tcp://127.0.0.1:1: no Dask scheduler answers"), start(scheduler="tcp://127.0.0.1:1"):

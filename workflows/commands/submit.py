@@ -9,16 +9,17 @@ from pathlib import Path
 
 from tidalign.cluster.errors import Stopped
 from tidalign.cluster.slurm import job, site
+from tidalign.cluster.task import cores
 from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.workflows.answer import answer
-from tidalign.workflows.estimate.forecast import duration
+from tidalign.workflows.estimate.forecast import Forecast, duration
 from tidalign.workflows.options.place import GENOMES
 from tidalign.workflows.progress import say
 
 
 def submit(args: argparse.Namespace, command: Sequence[str]) -> int:
     """Submit a command, from its name on, as a job of the site's profile; with --follow the job's exit status."""
-    profile = site.read(site.path()).override(vars(args))
+    profile = site.with_share(site.read(site.path()).override(vars(args)))
     output = Path(args.output)
     if not output.absolute().parent.is_dir():
         raise MissingInput(f"{output.parent}: no such folder; make it, or name another place with -o")
@@ -71,13 +72,23 @@ def _estimate(args: argparse.Namespace, profile: site.Profile) -> None:
     except (InputError, MissingInput) as error:
         say(f"no estimate: {error}")
         return
-    gpus, workers = profile.nodes * profile.gpus_per_node, profile.nodes * (profile.cpus_per_node or 1)
-    on_gpus = [forecast.seconds_on(gpu, gpus, workers) for gpu in forecast.gpu if gpus]
-    what = f"{gpus} GPUs of {profile.nodes} nodes" if gpus else f"{workers} processors of {profile.nodes} nodes"
-    seconds = on_gpus[0] if on_gpus else None if gpus else forecast.seconds(workers)
     limit = profile.time or "none, which is the partition's default"
-    job = f"{what}, {'no figures for them' if seconds is None else duration(seconds)}; time asked for: {limit}"
-    print(estimate.shown(args, forecast, job=job), file=sys.stderr)
+    print(estimate.shown(args, forecast, job=f"{_taken(forecast, profile)}; time asked for: {limit}"), file=sys.stderr)
+
+
+def _taken(forecast: Forecast, profile: site.Profile) -> str:
+    """Say what the job has, and what the command would take there."""
+    gpus, workers = profile.nodes * profile.gpus_per_node, profile.nodes * (profile.cpus or cores())
+    nodes = "a node" if profile.nodes == 1 else f"{profile.nodes} nodes"
+    counted = (
+        f"{workers} processors of {nodes}" if profile.cpus else f"all processors of {nodes}, taken for {cores()} each as here (--cpus-per-node says how many)"
+    )
+    on_cores = f"{counted}, {duration(forecast.seconds(workers))}"
+    if not gpus:
+        return on_cores
+    on_gpus = [duration(forecast.seconds_on(gpu, gpus, workers)) for gpu in forecast.gpu]
+    unknown = f"time not known{f', as {forecast.timed} was timed on a core' * bool(forecast.timed)}; without them {on_cores}"
+    return f"{gpus} GPUs of {nodes}, {on_gpus[0] if on_gpus else unknown}"
 
 
 def program() -> list[str]:

@@ -21,6 +21,9 @@ GPU_WORKERS = 2.0
 UNSEEN = "none in what was looked at"
 """Said of what there may be all the same: windows of genomes that were chosen blindly seldom have an alignment."""
 
+SHARES = 50
+"""Shares of a run of which one is little work, and says what all take."""
+
 DIVISIBLE_TASKS = 4096
 """Tasks from which on they are taken for divisible: how they fall does not show."""
 
@@ -32,7 +35,7 @@ class Forecast:
     what: counts for people, by name. read: seconds of one core to read the input; readers: how many can do so at once.
     tasks: [(seconds of one core, how many such)]. gpu: seconds of one GPU for all tasks, by the rates of each that is known; host: seconds of one core beside
     it. export: seconds of one core. bytes: in, out, disk (most at a time) and memory of a process. sample: what was looked at. core: rates of one.
-    threads: tasks that one process does at a time, without workers.
+    threads: tasks that one process does at a time, without workers. timed: work that was timed on a core here, and of which nothing is known on GPUs.
     """
 
     what: Mapping[str, float]
@@ -46,6 +49,7 @@ class Forecast:
     sample: str
     core: Rates
     threads: int = 1
+    timed: str = ""
 
     def sooner(self, cores: int, share: float = 1.0) -> int:
         """Choose how many workers, none or one a core, have a share of the work done sooner than one core."""
@@ -118,7 +122,9 @@ def table(forecast: Forecast, cores: int) -> list[tuple[str, str]]:
         of = f"{gpu.device}{' (stored figures, not of this machine)' if is_stored(gpu) else ''}"
         lines += [(f"{count} GPU{'s' * (count > 1)}", f"{duration(forecast.seconds_on(gpu, count, cores))}, {of}") for count in (1, 2, 4)]
     if not forecast.gpu:
-        lines += [("GPUs", "no figures for this work: `tidalign check --calibrate` on a machine with one measures and keeps them")]
+        share = f"a run on GPUs with --shard 1/{SHARES} does a part, and {SHARES} times `work` in its report.json is what all takes"
+        measure = "no figures for this work: `tidalign check --calibrate` on a machine with one measures and keeps them"
+        lines += [("GPUs", f"not known, as {forecast.timed} was timed on a core; {share}" if forecast.timed else measure)]
     known = (
         f"stored figures of {forecast.core.device}: `tidalign check --calibrate` measures this machine" if is_stored(forecast.core) else forecast.core.measured
     )

@@ -88,7 +88,7 @@ class _Seeded:
         rest = (self.anchors - done.anchors) / max(1, done.anchors - before.anchors)
         seconds, rows = (of + rest * max(0.0, of - first) for of, first in ((done.seconds, before.seconds), (done.rows, before.rows)))
         terms = {"anchor": float(self.anchors)}
-        if _timed(self.unit.parameters):
+        if timed(self.unit.parameters):
             return {f"extend {self.unit.parameters.mode}": terms | {"second": seconds}}, rows
         return {"extend": terms | {"extension": float(self.unit.counts["extended in the walk"]), "cell": float(self.unit.counts["cells"])}}, rows
 
@@ -102,7 +102,7 @@ class _Extended:
     seconds: float = 0.0
 
 
-def _timed(parameters: GenomeParameters) -> bool:
+def timed(parameters: GenomeParameters) -> bool:
     """Tell whether extension is not counted but timed, of some anchors."""
     return parameters.gapped and (parameters.mode != "exact" or not parameters.gfextend)
 
@@ -122,7 +122,7 @@ def sampled(parameters: GenomeParameters, target: Genome, query: Genome, share: 
         ]
         if not all(sizes):
             return []
-        seconds = share * SAMPLE_SECONDS if _timed(cut) else float("inf")
+        seconds = share * SAMPLE_SECONDS if timed(cut) else float("inf")
         units = [Unit(place, 0, number) for number in range(_planned(place, cut).jobs[0].units)]
         of_query = letters / sizes[1]
         of_both = of_query * int(target.lengths.sum()) / sizes[0]
@@ -160,7 +160,7 @@ def _seeded(units: Sequence[Unit], hits: Sequence[float], seconds: float) -> lis
 def _anchored(unit: Unit, hits: float) -> _Seeded:
     anchors = _anchors(unit)
     places = np.arange(len(anchors))
-    if _timed(unit.parameters):
+    if timed(unit.parameters):
         places = np.random.default_rng(1).permutation(len(anchors))[:SAMPLE_ANCHORS]
     return _Seeded(unit, hits, len(anchors), anchors.take(places), places)
 

@@ -14,7 +14,7 @@ from tidalign.pipeline.genome.input.source import GenomeSource, Pair, identity
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import plan_tiles, unit_of
 from tidalign.workflows.estimate.forecast import PROCESS, Forecast
-from tidalign.workflows.estimate.genome import StrandWork, sampled
+from tidalign.workflows.estimate.genome import StrandWork, sampled, timed
 from tidalign.workflows.estimate.rates import Rates, of_core, of_gpus
 
 JOBS = 3
@@ -59,6 +59,7 @@ def forecast(source: GenomeSource, parameters: GenomeParameters) -> Forecast:
         sample=f"windows of {len(jobs)} of {len(sizes)} pairs of genomes",
         core=core,
         threads=min(READERS, cores()),
+        timed=f"extension of {'every hit (--nogfextend)' if parameters.mode == 'exact' else 'each anchor (--mode=independent)'}" if timed(parameters) else "",
     )
 
 

@@ -25,7 +25,7 @@ def _limit(value: Any) -> str:
 _SLURM: dict[str, tuple[str, Callable[[Any], Any], str]] = {
     "nodes": ("N", integer(1, 100_000), "nodes of the job"),
     "gpus-per-node": ("G", integer(0, 1024), "GPUs of each node; 0: processors align"),
-    "cpus-per-node": ("C", integer(1, 4096), "processors of each node"),
+    "cpus-per-node": ("C", integer(1, 4096), "processors of each node (the share of its GPUs; without GPUs all)"),
     "time": ("T", _limit, "the job's time, as Slurm has it: minutes, H:MM:SS or D-HH:MM:SS"),
     "partition": ("P", word, "where the job is to run"),
     "account": ("A", word, "who pays"),

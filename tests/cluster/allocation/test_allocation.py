@@ -11,8 +11,8 @@ import pytest
 from tidalign.cluster.address import address_of
 from tidalign.cluster.allocation import nodes as allocations
 from tidalign.cluster.allocation import systems
-from tidalign.cluster.allocation.node import processors
 from tidalign.cluster.allocation.nodes import Nodes, Starter, address_of_node, started
+from tidalign.cluster.allocation.processors import processors
 from tidalign.cluster.allocation.systems import Allocation, allocation
 from tidalign.cluster.errors import ClusterLost, NoWorkers
 from tidalign.cluster.private import credentials, keep
@@ -42,9 +42,9 @@ def test_an_allocation_of_several_nodes_is_used(environment: dict[str, str], nod
     ("said", "node", "count"), [("72(x2),36", "1", 72), ("72(x2),36", "2", 36), ("3", "0", 3), ("", "0", None), ("3", "5", None), ("1(x3),2", "3", 2)]
 )
 def test_a_node_has_as_many_workers_as_the_job_has_processors_there(said: str, node: str, count: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tidalign.cluster.allocation.node.cores", lambda: 1000)
+    monkeypatch.setattr("tidalign.cluster.allocation.processors.cores", lambda: 1000)
     assert processors(0, {"SLURM_JOB_CPUS_PER_NODE": said, "SLURM_NODEID": node}) == (count or 1000)
-    monkeypatch.setattr("tidalign.cluster.allocation.node.cores", cores)
+    monkeypatch.setattr("tidalign.cluster.allocation.processors.cores", cores)
     assert processors(0, {"SLURM_JOB_CPUS_PER_NODE": "1000000"}) == cores()
 
 
@@ -119,6 +119,17 @@ def test_nodes_that_are_lost_are_told_of(tmp_path: Path, monkeypatch: pytest.Mon
     srun.status = 137
     with pytest.raises(ClusterLost, match=r"no node of job 7 has workers any more, and srun has ended: srun: error: gpu-2: task 1: Killed; run the same"):
         nodes.look()
+
+
+def test_nodes_with_too_few_processors_are_told_of_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    workers = {name: SimpleNamespace(name=name) for name in ("gpu-1-0", "gpu-2-0", "gpu-3-0")}
+    cluster = SimpleNamespace(scheduler=SimpleNamespace(workers=workers), scheduler_address="tls://127.0.0.1:1")
+    nodes = Nodes(Allocation("Slurm", "7", 3), cluster, Starter("srun", tmp_path))
+    for name in ("gpu-2", "gpu-3"):
+        (tmp_path / f"{name}.crowded").write_text(f"too few on {name}")
+    nodes.look()
+    nodes.look()
+    assert caplog.messages == ["too few on gpu-2 (so it is on 2 nodes)"]
 
 
 def test_without_srun_one_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

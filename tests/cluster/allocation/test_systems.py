@@ -1,14 +1,16 @@
 """Jobs of PBS and LSF: which of them have several nodes for a command to use, how these are named and started on, and what reaches them."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tidalign.cluster.allocation import node, script
-from tidalign.cluster.allocation.node import name_of_node, processors
+from tidalign.cluster.allocation import script
+from tidalign.cluster.allocation.node import name_of_node
+from tidalign.cluster.allocation.processors import crowded, processors
 from tidalign.cluster.allocation.systems import SYSTEMS, Allocation, allocation, starter_of
 from tidalign.cluster.errors import NoWorkers
 
@@ -81,12 +83,29 @@ def test_a_node_has_the_name_that_the_system_gives_it(own: str, name: str) -> No
 
 def test_processors_of_a_node(monkeypatch: pytest.MonkeyPatch) -> None:
     """PBS has a line for each process of MPI's, and says in NCPUS what a part of the job has."""
-    monkeypatch.setattr(node, "cores", lambda: 1000)
+    monkeypatch.setattr("tidalign.cluster.allocation.processors.cores", lambda: 1000)
     assert (processors(3, {"LSB_JOBID": "7"}), processors(0, {"LSB_JOBID": "7"}), processors(3, {"NCPUS": "8"})) == (3, 1000, 3)
     assert [processors(slots, {"PBS_JOBID": "7", "NCPUS": "8"}) for slots in (1, 16)] == [8, 16]
     assert processors(2, {"PBS_JOBID": "7"}) == 2
-    monkeypatch.setattr(node, "cores", lambda: 4)
+    monkeypatch.setattr("tidalign.cluster.allocation.processors.cores", lambda: 4)
     assert processors(16, {"PBS_JOBID": "7"}) == 4
+
+
+@pytest.mark.parametrize(
+    ("environment", "slots", "few", "more"),
+    [
+        ({"SLURM_JOB_ID": "7", "SLURM_JOB_CPUS_PER_NODE": "1(x2)", "SLURM_NODEID": "1"}, 0, "1 processor", "sbatch --cpus-per-task=N or --exclusive"),
+        ({"PBS_JOBID": "7", "NCPUS": "3"}, 1, "3 processors", "ncpus=N in qsub -l select"),
+        ({"LSB_JOBID": "7"}, 2, "2 processors", r"bsub -n N with span\[ptile=N\]"),
+    ],
+    ids=["Slurm", "PBS", "LSF"],
+)
+def test_too_few_processors_are_told_of(environment: dict[str, str], slots: int, few: str, more: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidalign.cluster.allocation.processors.cores", lambda: 1000)
+    text = crowded("node1", 4, slots, environment)
+    assert re.match(f"job 7 has {few} on node1 for 4 workers with GPUs, which wait for each other; ask for some 8 a GPU: {more}", text or "")
+    assert crowded("node1", int(few[0]), slots, environment) is None
+    assert crowded("node1", 4, slots, {}) is None, "a machine that no batch system shares out has what it has"
 
 
 def test_the_environment_of_the_command_reaches_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,6 +71,18 @@ def test_a_run_uses_those_of_its_job(with_stand_ins: Site, tmp_path: Path, each:
     assert with_stand_ins.wait_for(number)["JobState"] == "COMPLETED", (tmp_path / "log").read_text()
     assert report(tmp_path / "out.maf.run")["workers"] == 2 * 2 * each, "two nodes, and two workers share each GPU"
     assert (tmp_path / "out.maf").read_bytes() == (tmp_path / "expected.maf").read_bytes()
+    said = f"job {number} has 1 processor on node1 for {2 * each} workers with GPUs, which wait for each other; ask for some 8 a GPU: sbatch --cpus-per-task=N"
+    assert said in (tmp_path / "log").read_text() and "(so it is on 2 nodes)" in (tmp_path / "log").read_text()
+
+
+def test_a_job_of_the_commands_own_has_their_share_of_the_processors(with_stand_ins: Site, tmp_path: Path) -> None:
+    """All of both nodes, with no profile and no word of processors."""
+    write_sides(tmp_path)
+    asked = ("--cluster", "slurm", "--nodes", "2", "--gpus-per-node", "2", "--follow", *WORDS, "-o", "out.maf", "--device=gpu", "--gpus", "1", "--keep-run")
+    own = {name: with_stand_ins.environment[name] for name in ("SLURM_CONF",)} | {"XDG_CONFIG_HOME": str(tmp_path)}
+    done = program(tmp_path, *asked, environment=own | {"TIDALIGN_TEST_GPUS": "4", "PYTHONPATH": str(STAND_IN)})
+    assert with_stand_ins.job(done.stdout.strip())["NumCPUs"] == "4"
+    assert report(tmp_path / "out.maf.run")["workers"] == 4 and "wait for each other" not in done.stderr
 
 
 def test_cores_beside_the_gpus_of_a_job(with_stand_ins: Site, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 from functools import partial
@@ -13,6 +14,7 @@ import pytest
 from tidalign.cluster.errors import NoWorkers, Stopped
 from tidalign.cluster.slurm import job, site
 from tidalign.cluster.slurm.site import Profile, read
+from tidalign.cluster.task import cores
 from tidalign.workflows import cli, stopped
 from tidalign.workflows.commands import submit
 
@@ -26,10 +28,54 @@ def test_a_script_asks_for_what_the_profile_says() -> None:
     for option in ("partition=gpu", "account=me", "nodes=2", "gpus-per-node=4", "cpus-per-task=64", "time=4:00:00", "signal=B:USR1@100", "requeue", "qos=high"):
         assert f"#SBATCH --{option}" in lines
     assert lines[0] == "#!/bin/bash" and lines[-3:] == ["module load cuda", "module list", "exec tidalign pairs 'a b.fa'"]
+    assert not any("exclusive" in line or "mem" in line for line in lines)
     plain = script(Profile(), folder="/a folder")
     assert "#SBATCH --no-requeue" in plain and '#SBATCH --chdir="/a folder"' in plain and not any("gpus" in line or "time" in line for line in plain)
     with pytest.raises(NoWorkers, match="without quotes"):
         script(Profile(), folder='/a"b')
+
+
+@pytest.mark.parametrize(
+    ("profile", "asked"),
+    [
+        (Profile(), ["--exclusive", "--mem=0"]),
+        (Profile(options=("--mem=9G",)), ["--exclusive", "--mem=9G"]),
+        (Profile(gpus_per_node=4), ["--cpus-per-task=32"]),
+        (Profile(gpus_per_node=4, cpus_per_node=6), ["--cpus-per-task=6"]),
+        (Profile(gpus_per_node=4, options=("--cpus-per-gpu=6",)), ["--cpus-per-gpu=6"]),
+        (Profile(gpus_per_node=4, options=("--exclusive",)), ["--exclusive"]),
+        (Profile(options=("-c8", "-C h200")), ["-c8"]),
+    ],
+)
+def test_a_script_says_how_many_processors(profile: Profile, asked: list[str]) -> None:
+    """Slurm gives one a node by itself, however many GPUs it gives. It takes one of these ways to say so, not two."""
+    options = [line.removeprefix("#SBATCH ") for line in script(profile)]
+    assert [option for option in options if option.startswith(("--exclusive", "--mem", "--cpus", "-c"))] == asked
+
+
+SINFO = "cpu*|up|10|128|(null)|2-00:00:00\ngpu|up|4|64+|gpu:h200:4(S:0-1)|infinite\ngpu|up|2|24|gpu:2|infinite\n"
+
+
+@pytest.mark.parametrize(
+    ("profile", "said", "cpus"),
+    [
+        (Profile("gpu", gpus_per_node=1), SINFO.partition("\n")[2], 12),
+        (Profile("gpu", gpus_per_node=3), SINFO.partition("\n")[2], 48),
+        (Profile("gpu", gpus_per_node=5), SINFO.partition("\n")[2], None),
+        (Profile(gpus_per_node=1), SINFO, None),
+        (Profile(gpus_per_node=2), SINFO.replace("gpu|", "gpu*|"), 24),
+        (Profile("gpu", gpus_per_node=4, cpus_per_node=3), SINFO, 3),
+        (Profile("gpu", gpus_per_node=4, options=("--cpus-per-gpu=6",)), SINFO, None),
+        (Profile(), SINFO, None),
+        (Profile(gpus_per_node=1), "slurm_load_partitions: Unable to contact\n", None),
+    ],
+)
+def test_a_job_with_gpus_asks_for_their_share_of_a_node(profile: Profile, said: str, cpus: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(site.shutil, "which", lambda name: name)
+    monkeypatch.setattr(site.subprocess, "run", lambda *_, **__: subprocess.CompletedProcess([], 0, said, ""))
+    assert site.with_share(profile).cpus_per_node == cpus
+    monkeypatch.setattr(site.shutil, "which", lambda name: None)
+    assert site.with_share(profile) == profile
 
 
 @pytest.mark.parametrize(
@@ -147,6 +193,23 @@ def test_a_dry_run_shows_the_script_and_what_the_job_would_take(monkeypatch: pyt
     assert cli.main([*asked[:2], "estimate", *words]) == 0 and capsys.readouterr().out.startswith("#!/bin/bash")
     assert cli.main([*asked, "--gpus-per-node", "4", "--json", *words]) == 0
     assert json.loads(capsys.readouterr().err)["job"].startswith("8 GPUs of 2 nodes, ")
+    assert cli.main([*asked, *words]) == 0
+    out, err = capsys.readouterr()
+    assert "#SBATCH --exclusive\n" in out and f"all processors of 2 nodes, taken for {cores()} each as here (--cpus-per-node says how many), " in err
+
+
+@pytest.mark.parametrize(("option", "what"), [("--nogfextend", r"every hit \(--nogfextend\)"), ("--mode=independent", r"each anchor \(--mode=independent\)")])
+def test_work_that_no_gpu_was_timed_at(option: str, what: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Say why, what is known, and how to get to know the rest: `check --calibrate` measures none of it."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "a.fa").write_text(f">a\n{'GATTACACCTGAGTCATTGCCA' * 40}\n")
+    asked = ["--cluster", "slurm", "--dry-run", "--nodes", "2", "--gpus-per-node", "4", "--cpus-per-node", "3"]
+    assert cli.main([*asked, "genome", str(tmp_path / "a.fa"), str(tmp_path / "a.fa"), option, "-o", str(tmp_path / "o.maf")]) == 0
+    *_, gpus, _, job = capsys.readouterr().err.splitlines()
+    assert re.match(rf"GPUs +not known, as extension of {what} was timed on a core; a run on GPUs with --shard 1/50 does a part, and 50 times `work`", gpus)
+    assert re.match(
+        rf"job +8 GPUs of 2 nodes, time not known, as extension of {what} was timed on a core; without them 6 processors of 2 nodes, [\d.]+ s; ", job
+    )
 
 
 def test_options_of_a_profile_are_not_those_of_a_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -179,6 +242,14 @@ def sbatch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     return script
+
+
+def test_a_refusal_of_slurms_has_the_way_out(sbatch: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("a.fa", "b.fa"):
+        (tmp_path / name).write_text(">a\nACGT\n")
+    (tmp_path / "sbatch").write_text("#!/bin/sh\necho 'sbatch: error: CPU count per node can not be satisfied' >&2\nexit 1\n")
+    assert cli.main(["--cluster", "slurm", "pairs", str(tmp_path / "a.fa"), str(tmp_path / "b.fa"), "-o", str(tmp_path / "o.sam")]) == 69
+    assert "CPU count per node can not be satisfied; --nodes, --gpus-per-node, --cpus-per-node and --partition before" in capsys.readouterr().err
 
 
 def test_what_a_job_would_not_see_is_not_submitted(sbatch: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

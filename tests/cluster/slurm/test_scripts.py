@@ -2,13 +2,17 @@
 
 import os
 import random
+import re
+import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from slurm_site import Site
+from slurm_site import Site, objection
 from work import program
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -25,11 +29,26 @@ def path(tmp_path: Path) -> str:
     return f"{tmp_path}/bin:{os.environ['PATH']}"
 
 
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Start a Slurm whose nodes have 64 processors, by its word, and four GPUs, which are files in their place."""
+    if why := objection():
+        pytest.skip(why)
+    devices = tmp_path_factory.mktemp("devices")
+    files = [devices / f"nvidia{number}" for number in range(8)]
+    for file in files:
+        file.symlink_to("/dev/null")
+    with tempfile.TemporaryDirectory(prefix="slurm-", ignore_cleanup_errors=True) as folder:
+        site = Site(Path(folder), cpus=64, gpus=files)
+        yield site
+        site.close()
+
+
 @pytest.fixture
-def site(slurm: Site, path: str, monkeypatch: pytest.MonkeyPatch) -> Site:
+def site(large: Site, path: str, monkeypatch: pytest.MonkeyPatch) -> Site:
     """Put the program that is tested on the path of Slurm's jobs."""
-    monkeypatch.setitem(slurm.environment, "PATH", path)
-    return slurm
+    monkeypatch.setitem(large.environment, "PATH", path)
+    return large
 
 
 def genomes(folder: Path, count: int = 4) -> None:
@@ -47,7 +66,34 @@ def genomes(folder: Path, count: int = 4) -> None:
 
 def sbatch(site: Site, folder: Path, *words: str) -> str:
     """Submit from a folder; the job's number."""
-    return site.ask("sbatch", "--parsable", "--cpus-per-task=2", *words, cwd=folder).strip()
+    return site.ask("sbatch", "--parsable", *words, cwd=folder).strip()
+
+
+DOCUMENTED = [
+    line
+    for text in ((ROOT / "docs" / "cluster.md").read_text(), *(script.read_text() for script in sorted(SCRIPTS.glob("*.sh"))))
+    for line in re.findall(r"sbatch (?:--nodes|--array=1|\[--nodes)[^`\n]*\.sh\b", text)
+]
+"""Lines of sbatch that the documents and the scripts themselves give."""
+
+
+def test_there_are_documented_lines() -> None:
+    assert len(DOCUMENTED) >= 6 and all(any(script in line for line in DOCUMENTED) for script in ("chromosomes.sh", "genomes.sh", "lanes.sh"))
+
+
+@pytest.mark.parametrize("line", DOCUMENTED)
+def test_a_documented_line_gives_a_node_processors_for_its_gpus(line: str, large: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight each, of nodes whose Slurm gives one where nobody says how many."""
+    (tmp_path / "tidalign").write_text("#!/bin/sh\necho $SLURM_JOB_CPUS_PER_NODE $SLURM_GPUS_ON_NODE\n")
+    (tmp_path / "tidalign").chmod(0o755)
+    monkeypatch.setitem(large.environment, "PATH", f"{tmp_path}:{os.environ['PATH']}")
+    *words, script = shlex.split(re.sub(r"[\[\]]", " ", line).replace("--nodes=4", "--nodes=2"))[1:]
+    words = [re.sub("--array=.*", "--array=1", word) for word in words if not word.startswith("--time")]  # more than the partition's
+    number = large.ask("sbatch", "--parsable", *words, "--output=log", str(SCRIPTS / Path(script).name), "a", "b", "8", cwd=tmp_path).strip()
+    assert large.wait_for(number)["JobState"] == "COMPLETED", (tmp_path / "log").read_text()
+    cpus, *gpus = (tmp_path / "log").read_text().split()
+    asked = re.search("--gpus-per-node=(.*?)[] ]", line)
+    assert int(cpus.partition("(")[0]) >= 8 * int(gpus[0] if gpus else 1) and bool(gpus) >= bool(asked)
 
 
 def logs(folder: Path) -> str:
