@@ -2,9 +2,10 @@
 
 python pairs_peers.py RESULT.json --folder DIR --peer "NAME" "COMMAND" [--penalties MODEL] [--formats paf,parquet] [--gpus N | --gpus 0] CASE ..
 
-CASE: LENGTH/ERROR/PAIRS/MOST/BATCH, as 150/0.05/5000000/32/1000000. The pairs are those of file_to_file.py in one file, a query after > and a target after < on
-lines of their own; COMMAND has {seq} for it, {most} for the largest penalty that the peer is to look for and {batch} for the pairs that it takes at a time. A run
-directory is written, and, of cases with one more word (150/0.05/5000000/32/1000000/all), a file of each of --formats. --gpus 0: on cores. Each is run three times after one run of a few pairs; all seconds are recorded, and times are of the least.
+CASE: LENGTH/ERROR/PAIRS/MOST/BATCH, as 150/0.05/5000000/32/1000000. The pairs are those of file_to_file.py in one file, a query after > and a target after <
+on lines of their own; COMMAND has {seq} for it, {most} for the largest penalty that the peer is to look for and {batch} for the pairs that it takes at a time.
+A run directory is written, and, of cases with one more word (150/0.05/5000000/32/1000000/all), a file of each of --formats. --gpus 0: on cores. Each is run
+three times after one run of a few pairs; all seconds are recorded, and times are of the least.
 """
 
 import argparse

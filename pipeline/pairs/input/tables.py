@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache, partial
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ import pyarrow.parquet as pq
 from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.files.decompress import changed
 from tidalign.pipeline.files.sniff import Input
+from tidalign.pipeline.pairs.input.decoding import Decoding
 from tidalign.pipeline.pairs.input.index import CELL_BYTES, FREE_NAME, Blocks, PairBlock, RecordIndex, RecordSpan, block_bases, cut
 from tidalign.pipeline.pairs.input.records import names_in
 from tidalign.pipeline.pairs.pack import RecordPlace, check_letters, check_names, flat
@@ -196,20 +199,27 @@ def read_rows(source: Input, columns: tuple[str, str], span: RecordSpan, first: 
     wanted = [*columns, *(name for name in (*names, *PLACES) if name in present)]
     skip, left, batches = span.skip, span.records, []
     for unit in range(span.start, span.stop):
-        for batch in _batches(source, unit, wanted):
-            kept = batch.slice(skip, left)
-            skip = max(0, skip - len(batch))
-            left -= len(kept)
-            if len(kept):
-                batches.append(kept)
-            if not left:
-                break
+        batches += (found := _decoding(source, unit, tuple(wanted)).rows(skip, left))
+        skip, left = 0, left - sum(map(len, found))
     if left:
         raise changed(source.path)
     table = pa.Table.from_batches(batches)
     place = RecordPlace(source.path, first, alphabet=alphabet)
     query, target = (_side(table, column, name, place) for column, name in zip(columns, names, strict=True))
     return query, _placed(target, table, place) if names[1] in present and PLACES[0] in present else target
+
+
+_ONE = Lock()  # threads that begin at once share one
+
+
+def _decoding(source: Input, unit: int, columns: tuple[str, ...]) -> Decoding:
+    with _ONE:
+        return _of_late(source, unit, columns)
+
+
+@lru_cache(maxsize=4)
+def _of_late(source: Input, unit: int, columns: tuple[str, ...]) -> Decoding:
+    return Decoding(partial(_batches, source, unit, list(columns)))
 
 
 def records(source: Input, column: str, name: str, alphabet: str) -> Iterator[Any]:
