@@ -122,7 +122,7 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], Clock]:
 def test_compiling_is_said_where_it_takes_long(passes: Callable[[float], Clock]) -> None:
     """In all: kernels are many, and none of them takes long."""
     stream = io.StringIO()
-    progress = Progress(stream, passes(0.0))
+    progress = Progress(stream, passes(0.0), lambda: None)
     progress.compiling(True)
     progress.compiling(True)
     progress.compiling(False)
@@ -187,7 +187,7 @@ def test_elsewhere_compiling_is_told_once(passes: Callable[[float], Clock]) -> N
 def test_kernels_are_counted_while_nothing_is_done_but_compiling() -> None:
     """What is left of the work says nothing then of the time it takes."""
     stream, clock = io.StringIO(), Clock()
-    progress = Progress(stream, clock)
+    progress = Progress(stream, clock, lambda: None)
     progress("work", 0, 60_000)
     for _ in range(3):
         progress.compiling(True)
@@ -289,7 +289,7 @@ def test_compiling_for_nobody_else_is_said(monkeypatch: pytest.MonkeyPatch) -> N
     stream = io.StringIO()
     monkeypatch.setattr(module, "bases", lambda: SimpleNamespace(lasting=False))
     monkeypatch.setattr(module, "SILENT_SECONDS", 0.01)
-    progress = Progress(stream)
+    progress = Progress(stream, known=lambda: None)
     progress.compiling(True)
     for _ in range(100):
         if stream.getvalue():
