@@ -29,7 +29,7 @@ _ALWAYS = NO_ROUTES | {
     "distributed.worker.memory.pause": False,
     "distributed.worker.multiprocessing-method": forks.METHOD,
 }
-"""What runs rely on, whatever else the user's configuration says."""
+"""Holds what runs rely on, whatever else the user's configuration says."""
 
 _UNLESS_SAID = {
     # Each connection keeps its last messages, for those who look for errors in Dask: a thousand of each worker's.
@@ -39,7 +39,7 @@ _UNLESS_SAID = {
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
 }
-"""What takes the place of Dask's defaults, not of what the user's configuration says."""
+"""Takes the place of Dask's defaults, not of what the user's configuration says."""
 
 _LEAST_SECONDS = {"distributed.comm.timeouts.tcp": 11.0, "distributed.comm.timeouts.connect": 0.0, "distributed.scheduler.worker-ttl": 0.0}
 """Times that a user may set, and the least that Dask takes of each."""

@@ -1,4 +1,4 @@
-"""What ncu counts of the kernels of alignment by scores on the current GPU: occupancy, issue slots, pipes, memory, why warps wait. Writes JSON.
+"""Count by ncu what kernels of alignment by scores do on the current GPU: occupancy, issue slots, pipes, memory, why warps wait. Writes JSON.
 
     python tests/benchmarks/local_counters.py RESULT.json [--only WORD] [--pages FOLDER]
 

@@ -63,9 +63,9 @@ def main() -> None:
     device = ["--device", "cpu"] if arguments.gpus == "0" else ["--device", "gpu", "--gpus", arguments.gpus]
     rows = list[dict[str, Any]]()
     for case in arguments.cases:
-        length, error, pairs, most, batch, *more = case.split("/")
+        length, error, pairs, most, batch, *whole = case.split("/")
         few, seq = (made(arguments.folder, count, int(length), float(error), cores) for count in (FEW, int(pairs)))
-        outputs = {"run directory": arguments.folder / "run"} | {name: arguments.folder / f"x.{name}" for name in arguments.formats.split(",") if more}
+        outputs = {"run directory": arguments.folder / "run"} | {name: arguments.folder / f"x.{name}" for name in arguments.formats.split(",") if whole}
         taken: dict[str, list[float]] = {}
         for turn in range(TURNS + 1):
             for name, output in outputs.items():
@@ -75,8 +75,8 @@ def main() -> None:
                 if turn:
                     taken.setdefault(name, []).append(took)
             if 0 < turn < TURNS:
-                peer = shlex.split(arguments.peer[1].format(seq=seq, most=most, batch=batch))
-                taken.setdefault(arguments.peer[0], []).append(seconds(peer))
+                command = shlex.split(arguments.peer[1].format(seq=seq, most=most, batch=batch))
+                taken.setdefault(arguments.peer[0], []).append(seconds(command))
         best = {name: min(each) for name, each in taken.items()}
         times = {name: round(best[arguments.peer[0]] / least, 2) for name, least in best.items() if name in outputs}
         rows.append({"length": int(length), "error": float(error), "pairs": int(pairs), "seconds": taken, "times as fast as the peer": times})
@@ -84,7 +84,9 @@ def main() -> None:
         for path in (few, seq, *outputs.values()):
             remove(path)
         where = {"cores": cores} if arguments.gpus == "0" else {"card": record.gpu_record.gpu()}
-        what = {"what": f"tidalign pairs by {arguments.penalties} with CIGARs and a peer, whole processes", "peer": dict([arguments.peer])}
+        program, *more = shlex.split(arguments.peer[1])
+        peer = {arguments.peer[0]: shlex.join([Path(program).name, *more])}
+        what = {"what": f"tidalign pairs by {arguments.penalties} with CIGARs and a peer, whole processes", "peer": peer}
         record.write(arguments.result, where | what | {"runs": rows})
 
 

@@ -1,4 +1,4 @@
-"""What is told of compiling: kernels that are kept, and a time that falls as long as nothing speaks against it."""
+"""Tell of compiling: how many kernels are kept, and a time that falls as long as nothing speaks against it."""
 
 from pathlib import Path
 from types import SimpleNamespace

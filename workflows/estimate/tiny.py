@@ -74,7 +74,7 @@ def of_pairs(source: "PairSource", parameters: Any, work: Any) -> Tiny | None:
 
 
 class _Large(Exception):
-    """What was unpacked is more than the size of its file let expect."""
+    """Says that more was unpacked than the size of the file let expect."""
 
 
 def _lengths(source: Input) -> Any:

@@ -9,9 +9,13 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "scontrol", "sinfo", "squeue", "scancel")
 """Of Debian's slurm-wlm and munge."""
@@ -34,6 +38,24 @@ def objection() -> str | None:
     if missing := [program for program in PROGRAMS if not found(program)]:
         return f"Slurm is not installed ({', '.join(missing)} not found; on Debian: apt-get install slurm-wlm munge)"
     return None if os.geteuid() == 0 else "slurmd starts jobs as their users and so needs root"
+
+
+def started(**options: Any) -> Iterator["Site"]:
+    """Start a Slurm for a fixture, and end it; skips where there can be none. options: of `Site`."""
+    if why := objection():
+        pytest.skip(why)
+    with tempfile.TemporaryDirectory(prefix="slurm-", ignore_cleanup_errors=True) as folder:
+        site = Site(Path(folder), **options)
+        yield site
+        site.close()
+
+
+def stand_ins(folder: Path, count: int) -> list[Path]:
+    """Make files that stand for the devices of GPUs."""
+    files = [folder / f"nvidia{number}" for number in range(count)]
+    for file in files:
+        file.symlink_to("/dev/null")  # Slurm takes devices alone
+    return files
 
 
 def gpus() -> list[Path]:

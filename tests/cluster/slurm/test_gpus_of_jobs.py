@@ -1,13 +1,12 @@
 """Jobs that ask Slurm for GPUs use those that they are given, on every node: with files that stand in for GPUs, and with this machine's."""
 
 import json
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from slurm_site import Site, gpus, objection
+from slurm_site import Site, gpus, stand_ins, started
 from work import program, script, submit
 
 from tidalign.cluster.slurm import site as profiles
@@ -17,23 +16,10 @@ STAND_IN = Path(__file__).parents[2] / "workflows" / "stand_in"
 WORDS = ("genome", "t.fa", "q.fa", "--mode=independent")
 
 
-def started(devices: list[Path]) -> Iterator[Site]:
-    if why := objection():
-        pytest.skip(why)
-    with tempfile.TemporaryDirectory(prefix="slurm-", ignore_cleanup_errors=True) as folder:
-        site = Site(Path(folder), gpus=devices)
-        yield site
-        site.close()
-
-
 @pytest.fixture(scope="module")
 def with_stand_ins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Start a Slurm with two GPUs a node, which are files in their place."""
-    folder = tmp_path_factory.mktemp("devices")
-    files = [folder / f"nvidia{number}" for number in range(4)]
-    for file in files:
-        file.symlink_to("/dev/null")  # Slurm takes devices alone
-    yield from started(files)
+    yield from started(gpus=stand_ins(tmp_path_factory.mktemp("devices"), 4))
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +27,7 @@ def with_gpus() -> Iterator[Site]:
     """Start a Slurm with the GPUs of this machine; the nodes take turns with them."""
     if not gpus():
         pytest.skip("no GPU here")
-    yield from started(gpus())
+    yield from started(gpus=gpus())
 
 
 def write_sides(folder: Path) -> None:

@@ -7,12 +7,11 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from slurm_site import Site, objection
+from slurm_site import Site, stand_ins, started
 from work import program
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -32,16 +31,7 @@ def path(tmp_path: Path) -> str:
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Start a Slurm whose nodes have 64 processors, by its word, and four GPUs, which are files in their place."""
-    if why := objection():
-        pytest.skip(why)
-    devices = tmp_path_factory.mktemp("devices")
-    files = [devices / f"nvidia{number}" for number in range(8)]
-    for file in files:
-        file.symlink_to("/dev/null")
-    with tempfile.TemporaryDirectory(prefix="slurm-", ignore_cleanup_errors=True) as folder:
-        site = Site(Path(folder), cpus=64, gpus=files)
-        yield site
-        site.close()
+    yield from started(cpus=64, gpus=stand_ins(tmp_path_factory.mktemp("devices"), 8))
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What is tiny is told by sizes, and done on cores where nobody said where; what is not costs no look at the input."""
+"""Find tiny inputs by their sizes, and do them on cores where nobody said where; what is larger costs no look at the input."""
 
 import gzip
 import time
