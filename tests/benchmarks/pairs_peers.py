@@ -85,7 +85,7 @@ def main() -> None:
             remove(path)
         where = {"cores": cores} if arguments.gpus == "0" else {"card": record.gpu_record.gpu()}
         program, *more = shlex.split(arguments.peer[1])
-        peer = {arguments.peer[0]: shlex.join([Path(program).name, *more])}
+        peer = {arguments.peer[0]: " ".join([Path(program).name, *more])}
         what = {"what": f"tidalign pairs by {arguments.penalties} with CIGARs and a peer, whole processes", "peer": peer}
         record.write(arguments.result, where | what | {"runs": rows})
 
