@@ -1,7 +1,8 @@
 """`tidalign genomes --all-vs-all` of many sequences on one GPU and on several of one host: the same bytes, how much sooner, and each GPU's busy share.
 
-python genome_gpus.py RESULT.json TARGETS QUERIES [--gpus 1 2] [--letters N] [--options OPTION,OPTION ...]
+python genome_gpus.py RESULT.json TARGETS QUERIES [--gpus 1 2] [--letters N] [--hosts N] [--options OPTION,OPTION ...]
 
+--hosts: besides, the last number of GPUs shared out among so many hosts, as in a job of Slurm, with TLS: network namespaces of this machine (root's).
 TARGETS and QUERIES are FASTA, gzip too; --letters cuts their sequences into pieces of so many. A GPU is busy while a task holds it, in any of
 the processes that share it; its share is of the time from the first task's beginning to the last one's end.
 """
@@ -10,13 +11,17 @@ import argparse
 import gzip
 import hashlib
 import json
+import os
+import stat
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "cluster"))
 import record
 from genome import gpus, held
 from whole_run import watch
@@ -45,6 +50,45 @@ def shares(run: Path) -> dict[str, Any]:
     return {"aligning": round(span, 3), "tasks": len(done), "processes": processes, "busy share of each GPU": shares}
 
 
+SRUN = """#!/bin/sh
+# starts a program on each host, as srun does after these options
+shift 10
+exec 3<&0
+{starts}
+wait
+"""
+
+ON_HOST = "CUDA_VISIBLE_DEVICES={gpus} SLURM_NODEID={number} SLURMD_NODENAME={name} ip netns exec {space} unshare --uts sh -c '{named}' sh {name} \"$@\" <&3 &"
+
+
+def on_hosts(command: list[str], folder: Path, count: int, gpus: int) -> float:
+    """Run a command in what looks like a job of Slurm with so many hosts, each with its share of the GPUs; gives its seconds."""
+    from hosts import _NAMED, Hosts
+
+    made, each = Hosts(folder, count), gpus // count
+    try:
+        programs = folder / "bin"
+        programs.mkdir()
+        shares = [",".join(str(gpu) for gpu in range(number * each, (number + 1) * each)) for number in range(count)]
+        starts = (
+            ON_HOST.format(gpus=share, number=number, space=f"{os.getpid()}-{name}", named=_NAMED, name=name)
+            for number, (name, share) in enumerate(zip(made.names, shares, strict=True))
+        )
+        said = {"srun": SRUN.format(starts="\n".join(starts)), "scontrol": f"#!/bin/sh\necho NodeAddr={made.addresses['host0']}\n"}
+        for name, text in said.items():
+            (programs / name).write_text(text)
+            (programs / name).chmod(stat.S_IRWXU)
+        job = {"SLURM_JOB_ID": "1", "SLURM_JOB_NUM_NODES": str(count), "SLURM_JOB_CPUS_PER_NODE": f"{(os.cpu_count() or count) // count}(x{count})"}
+        began = time.perf_counter()
+        path = os.pathsep.join([str(programs), os.environ["PATH"]])
+        process = made.run("host0", *command, log="command.log", PATH=path, SLURMD_NODENAME="host0", CUDA_VISIBLE_DEVICES=shares[0], **job)
+        if process.wait() not in (0, 3):
+            raise SystemExit((folder / "command.log").read_text())
+        return time.perf_counter() - began
+    finally:
+        made.close()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("result")
@@ -52,6 +96,7 @@ def main() -> None:
     parser.add_argument("queries")
     parser.add_argument("--gpus", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--letters", type=int, default=1 << 40)
+    parser.add_argument("--hosts", type=int)
     parser.add_argument("--options", default="")
     arguments = parser.parse_args()
     options = [option for option in arguments.options.split(",") if option]
@@ -65,14 +110,21 @@ def main() -> None:
         subprocess.run(
             [*program, "genome", *first, "-o", f"{folder}/small.maf", "--quiet", "--device", "gpu", "--gpus", "1", *options], check=False
         )  # compiles
-        for count in arguments.gpus:
-            out = folder / f"of{count}"
-            command = [*program, "genomes", "--all-vs-all", *map(str, sides), "-o", str(out), "--merge", "--quiet", "--device", "gpu", "--gpus", str(count)]
-            wall, cpu, memory = watch([*command, *options], accepted=(0, 3), interval=0.02)
-            digest = hashlib.sha256((out / "all.maf").read_bytes()).hexdigest()
-            run = {"cards": count, "seconds": round(wall, 3), "cpu seconds": round(cpu, 2), "largest process MB": round(memory / 1e6), **shares(out / "run")}
-            runs.append(run | {"sha256 of the MAF": digest})
-            print(runs[-1])
+        for count, hosts in [*((count, 1) for count in arguments.gpus), *[(arguments.gpus[-1], arguments.hosts)] * bool(arguments.hosts)]:
+            out = folder / f"of{count}on{hosts}"
+            command = [*program, "genomes", "--all-vs-all", *map(str, sides), "-o", str(out), "--merge", "--quiet", "--device", "gpu", *options]
+            run: dict[str, Any] = {"cards": count, "hosts": hosts}
+            if hosts == 1:
+                wall, cpu, memory = watch([*command, "--gpus", str(count)], accepted=(0, 3), interval=0.02)
+                run |= {"seconds": round(wall, 3), "cpu seconds": round(cpu, 2), "largest process MB": round(memory / 1e6)}
+            else:
+                network = folder / "network"
+                network.mkdir()
+                run["seconds"] = round(on_hosts(command, network, hosts, count), 3)
+            report = json.loads((out / "run" / "report.json").read_text())
+            run |= {"stages": report["stages"], "workers": report["workers"], "hosts of the report": report.get("hosts"), **shares(out / "run")}
+            runs.append(run | {"sha256 of the MAF": hashlib.sha256((out / "all.maf").read_bytes()).hexdigest()})
+            print(runs[-1], flush=True)
     for each in runs:
         each["times faster, in all"] = round(runs[0]["seconds"] / each["seconds"], 2)
         each["times faster, aligning"] = round(runs[0]["aligning"] / each["aligning"], 2)
