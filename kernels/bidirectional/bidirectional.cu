@@ -1,11 +1,12 @@
-// Entry points of the bidirectional algorithm for long pairs: letters, sweeps, meetings, leaves.
+// Entry points of the bidirectional algorithm for long pairs: letters, sweeps, meetings, narrow parts, leaves.
 #include "bidirectional/leaf.cuh"
+#include "bidirectional/narrow.cuh"
 #include "bidirectional/sweep.cuh"
 
 extern __shared__ int shared_cells[];
 
-// Packed letters (PackedSequences) of `count` sequences to words of 16, the first on top: words[word_places[i]..) forwards, words[word_places[count + i]..)
-// backwards; and their masks to the same places, two bits a letter.
+// Packed letters (PackedSequences) of `count` sequences to words of 16, the first on top: words[word_places[i]..) forwards, words[word_places[count +
+// i]..) backwards; and their masks to the same places, two bits a letter.
 extern "C" __global__ void bidirectional_words(const unsigned char* codes, const long long* code_offsets, const long long* lengths,
                                                const unsigned char* masks, const long long* mask_offsets, int count, int blocks,
                                                const long long* word_places, unsigned* words, unsigned* word_masks) {
@@ -28,25 +29,27 @@ extern "C" __global__ void bidirectional_words(const unsigned char* codes, const
     }
 }
 
-// Penalties [first_step, first_step + BIDIRECTIONAL_STEPS) of all parts, `tiles` blocks a direction. reach: an antidiagonal that no cell so far is beyond,
-// of each direction, and the last first_step, of each part. keys: where BIDIRECTIONAL_FREE the penalty and diagonal of the end.
+// Penalties [first_step, first_step + BIDIRECTIONAL_STEPS) of all parts, `tiles` blocks a direction. far: antidiagonals that no cell so far is beyond.
+// newest: the last first_step of each part. keys: where BIDIRECTIONAL_FREE the penalty and diagonal of the end.
 extern "C" __global__ void __launch_bounds__(BIDIRECTIONAL_COLUMNS)
-    bidirectional_sweep(const Part* parts, int tiles, int first_step, const unsigned* words, const unsigned* masks, Offset* rows, int* reach,
+    bidirectional_sweep(const Part* parts, int tiles, int first_step, const unsigned* words, const unsigned* masks, Offset* rows, int* far, int* newest,
                         unsigned long long* keys) {
   const int tile = blockIdx.x % tiles, direction = blockIdx.x / tiles % DIRECTIONS, index = blockIdx.x / (tiles * DIRECTIONS);
   const Part& part = parts[index];
   if (finished(part, keys[index], first_step - 1)) return;
-  if (tile == 0 && direction == 0 && threadIdx.x == 0) reach[3 * index + 2] = first_step;
-  sweep(part, direction, tile, first_step, words, masks, rows, reach + 3 * index, keys + index, shared_cells);
+  if (tile == 0 && direction == 0 && threadIdx.x == 0) newest[index] = first_step;
+  sweep(part, direction, tile, first_step, words, masks, rows, far, keys + index, shared_cells);
 }
 
 // What the sweep from first_step on has met, `blocks` blocks a part: the best key of each part, and of each block its best key and forward's column there.
-extern "C" __global__ void bidirectional_meet(const Part* parts, int blocks, int first_step, Offset* rows, const int* reach, unsigned long long* keys,
-                                              unsigned long long* block_keys, int* block_columns) {
+extern "C" __global__ void bidirectional_meet(const Part* parts, int blocks, int first_step, Offset* rows, const int* far, const int* newest,
+                                              unsigned long long* keys, unsigned long long* block_keys, int* block_columns) {
   __shared__ unsigned long long found;
   const int index = blockIdx.x / blocks, block = blockIdx.x % blocks;
   const Part& part = parts[index];
-  if (reach[3 * index + 2] != first_step || reach[3 * index] + reach[3 * index + 1] < part.n + part.m) return;
+  if (newest[index] != first_step) return;
+  const int slot = first_step / BIDIRECTIONAL_STEPS;
+  if (slot < min(part.slots[0], part.slots[1]) && far[part.far[0] + slot] + far[part.far[1] + slot] < part.n + part.m) return;
   if (threadIdx.x == 0) found = block_keys[blockIdx.x];
   __syncthreads();
   const unsigned long long before = found;
@@ -60,6 +63,31 @@ extern "C" __global__ void bidirectional_meet(const Part* parts, int blocks, int
     block_columns[blockIdx.x] = column;
     atomicMin(keys + index, mine);
   }
+}
+
+// A part a block: the key of its cut and forward's column there, if its wavefronts are as narrow as a block. rows: what the directions of each part may
+// meet.
+extern "C" __global__ void __launch_bounds__(BIDIRECTIONAL_COLUMNS)
+    bidirectional_narrow(const Part* parts, const unsigned* words, const unsigned* masks, Offset* rows, int* far, unsigned long long* keys, int* columns) {
+  __shared__ int bounds[3];
+  __shared__ unsigned long long found;
+  const Part& part = parts[blockIdx.x];
+  const int known = (int)part.known, middle = (known + DEEPEST) / 2, old = (int)part.measured;
+  Offset* const met = rows + blockIdx.x * 2LL * MET;
+  for (int pass = 0; pass < 2; pass++) {
+    const int direction = pass == 0 ? 1 - old : old, other = 1 - direction;
+    const Reached reached = {far + part.far[other], (int)part.slots[other], known, (int)(part.n + part.m)};
+    int* const measure = pass == 0 ? far + part.far[direction] : nullptr;
+    if (!narrow(part, direction, pass == 0 ? max(known, middle) : middle, reached, measure, words, masks, met + direction * MET, shared_cells, bounds))
+      return;
+  }
+  if (threadIdx.x == 0) found = NO_KEY;
+  __syncthreads();
+  int column = 0;
+  const unsigned long long mine = meet_narrow(part, met, met + MET, &column);
+  atomicMin(&found, mine);
+  __syncthreads();
+  if (mine != NO_KEY && mine == found) keys[blockIdx.x] = mine, columns[blockIdx.x] = column;
 }
 
 // Operations of parts of a known penalty, a block each: runs[part.place..), their number in counts[part], -1 where the penalty is not the part's.

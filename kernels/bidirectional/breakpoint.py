@@ -75,14 +75,14 @@ def _better(forward, backward, model, f, b, best, lowest, n, m):
 
 @jit
 def _least(model, known, reached, s, letters):
-    """Give the antidiagonal that a cell of penalty s must have come to, if the other direction is to meet it at no more than what is left of the known penalty."""
+    """Give the antidiagonal that a cell of penalty s must have come to: the other direction, which has `reached` so far, can meet it with the rest of `known`."""
     rest = max(known - s + max(model[2], model[4]), 0)  # in a gap both directions have paid its opening
     return letters - reached[rest] if rest < len(reached) else 0
 
 
 @jit
 def reach(side, model, q, n, t, m, begin, known, other, spare):
-    """Make the wavefronts of one direction of a problem up to its known penalty, or until `spare` cells are spent, for what they reach; gives the last one too."""
+    """Make one direction's wavefronts of a problem up to its known penalty, or until `spare` cells are spent, for what they reach; gives the last one too."""
     side = start(side, model, q, n, t, m, begin, NOTHING, NOTHING)
     s = np.int64(0)
     while s < known and spare > 0:

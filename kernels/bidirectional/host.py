@@ -33,7 +33,7 @@ CIGARs depend on it: it is a constant of the product, not of the machine.
 """
 
 MEASURED = 2048
-"""Parts of a penalty above this many extensions of a gap are measured before they are cut: most of their diagonals are left out then, with more to do for each step.
+"""Parts of a penalty above this many gap letters' are measured before they are cut: most diagonals are left out then, but there are more steps.
 
 No result depends on it.
 """
@@ -48,8 +48,10 @@ Free = tuple[int, int, int, int]
 
 
 class Subproblem(NamedTuple):
-    """Rows and columns of the matrix, first and last; states; the penalty in units, with the opening of the end state, or UNKNOWN where it is not known yet; how
-    far forward and backward cells of optimal paths come at most, by penalty, where that is known."""
+    """Rows and columns of the matrix, first and last; states; the penalty in units, with the opening of the end state, or UNKNOWN where it is not known yet.
+
+    `reached`: how far forward and backward cells of optimal paths come at most, by penalty, as far as it is known.
+    """
 
     query: tuple[int, int]
     target: tuple[int, int]

@@ -32,8 +32,9 @@ LEAF_THREADS = 512
 MAX_LETTERS, MAX_STEPS, MAX_LAG = 1 << 27, 1 << 23, 511
 NO_KEY = np.uint64(2**64 - 1)
 
-_BOTH = ("query", "target", "query_origin", "target_origin", "state")  # one for each direction
+_BOTH = ("query", "target", "query_origin", "target_origin", "state", "far", "slots")  # one for each direction
 _FIELDS = ("query", "target", "query_origin", "target_origin", "n", "m", "state", "known", "place", "width", "centre", "first", "last", "goal_low", "goal_high")
+_FIELDS += ("far", "slots", "measured")
 TABLE = np.dtype({"names": _FIELDS, "formats": [np.dtype((np.int64, 2)) if name in _BOTH else np.dtype(np.int64) for name in _FIELDS]})
 """The struct Part of bidirectional.cuh."""
 
@@ -52,6 +53,7 @@ class Launches:
         if not fitting or self._slack + 1 > MAX_LAG or (queries.lengths + targets.lengths).max() >= MAX_LETTERS:
             raise DeviceLimit("these penalties or lengths are more than the bidirectional kernels take")
         self._steps, self._columns = fitting[0]
+        self._far: Any = None  # how far directions of all parts have come, each at its place
         self._send()
 
     def _sweep_bytes(self, steps: int, columns: int) -> int:
@@ -90,8 +92,62 @@ class Launches:
             table[f"{name}_origin"] = np.stack([parts[begin], self._sides[side].lengths[parts["pair"]] - parts[end]], axis=1)
             table[count] = parts[end] - parts[begin]
         table["state"] = np.stack([parts["begin"], parts["end"]], axis=1)
-        table["known"] = known
+        table["known"], table["far"], table["slots"] = known, parts["far"], parts["slots"]
         return table
+
+    def cuts(self, table: Subproblems) -> Steps[tuple[Integers, Integers]]:
+        """Find where parts are cut: their keys, and forward's columns there. Tells in the table where it is kept how far both directions of each came."""
+        keys, columns = np.full(len(table), NO_KEY), np.zeros(len(table), np.int64)
+        told = np.flatnonzero((table["slots"] > 0).any(axis=1))
+        if len(told):
+            part = table[told]
+            keys[told], columns[told] = yield from self._narrow(part)
+            table[told] = part
+        wide = np.flatnonzero(keys == NO_KEY)
+        if len(wide):
+            part = table[wide]
+            most = np.where(part["known"] < 0, self._worst(part["n"], part["m"]), part["known"])
+            self._tell(part, np.repeat((most + self._slack)[:, None] // 2, 2, axis=1))
+            keys[wide], block_keys, block_columns = yield from self.sweep(part)
+            columns[wide] = np.take_along_axis(block_columns, np.argmin(block_keys, axis=1)[:, None], axis=1)[:, 0]
+            table[wide] = part
+        return keys, columns
+
+    def _worst(self, n: Integers, m: Integers) -> Integers:
+        """Give a penalty that no pair is above: that of two gaps."""
+        model = self._model
+        return np.minimum(2 * model.open_extend[0] + (n + m) * model.extend[0], MAX_STEPS)
+
+    def _tell(self, table: Subproblems, penalties: Integers) -> None:
+        """Keep room for how far directions come, up to these penalties, where they are not negative."""
+        import cupy
+
+        asked = penalties >= 0
+        table["slots"][asked] = penalties[asked] // self._steps + 1
+        ends = np.cumsum(table["slots"][asked])
+        held = 0 if self._far is None else len(self._far)
+        table["far"][asked] = held + ends - table["slots"][asked]
+        far = cupy.full(held + int(ends[-1]), -1, np.int32)
+        if held:
+            far[:held] = self._far
+        self._far = far
+
+    def _narrow(self, table: Subproblems) -> Steps[tuple[Integers, Integers]]:
+        """Cut parts of which one direction was measured: keys and columns. Those that a block is not wide enough for have none."""
+        import cupy
+
+        table["measured"] = np.where(table["slots"][:, 0] > 0, 0, 1)
+        new = np.arange(2) != table["measured"][:, None]
+        self._tell(table, np.where(new, np.maximum(table["known"], (table["known"] + self._model.deepest) // 2)[:, None], -1))
+        shared = self._sweep_bytes(self._steps, self._columns)
+        keys, columns = cupy.full(len(table), NO_KEY), cupy.zeros(len(table), np.int32)
+        rows = cupy.empty(len(table) * 2 * shared // 4, np.int32)
+        function = self._kernel("bidirectional_narrow", shared_bytes=shared)
+        compiler.launch(
+            *(function, len(table), self._columns, _on_device(table), self._words, self._masks, rows, self._far, keys, columns), shared_bytes=shared
+        )
+        fetched = yield from self._lane.fetch(keys, columns)
+        return fetched[0].copy(), fetched[1].astype(np.int64)
 
     def sweep(self, table: Subproblems, *, free: bool = False) -> Steps[tuple[Any, Any, Any]]:
         """Make wavefronts until every part has its key: keys, and of each block of `bidirectional_meet` the best key and forward's column there."""
@@ -104,7 +160,7 @@ class Launches:
         sweep, meet = self._kernel("bidirectional_sweep", free=free, shared_bytes=shared), self._kernel("bidirectional_meet", free=free)
         own = self._columns - 2 * ((steps - 1) // self._least + 1)
         ring = directions * (model.deepest + steps + sum(2 * (extension + steps) for extension in model.extend[: model.pieces]))
-        reach = cupy.full(3 * count, -1, np.int32)
+        far, newest = self._far if self._far is not None else cupy.zeros(1, np.int32), cupy.full(count, -1, np.int32)
         keys, block_keys = cupy.full(count, NO_KEY), cupy.full((count, MEET_BLOCKS), NO_KEY)
         block_columns = cupy.zeros((count, MEET_BLOCKS), np.int32)
         rows, on_device, allotted, first = None, None, 0, 0
@@ -126,11 +182,13 @@ class Launches:
                 settings = int(min(wide - table["first"].min(), table["n"].max()) + 1 + min(wide + table["last"].max(), table["m"].max()))
                 tiles = -(-settings // own)
                 compiler.launch(
-                    *(sweep, count * directions * tiles, self._columns, on_device, tiles, first, self._words, self._masks, rows, reach, keys),
+                    *(sweep, count * directions * tiles, self._columns, on_device, tiles, first, self._words, self._masks, rows, far, newest, keys),
                     shared_bytes=shared,
                 )
                 if not free and 2 * last >= least_known:
-                    compiler.launch(meet, count * MEET_BLOCKS, MEET_THREADS, on_device, MEET_BLOCKS, first, rows, reach, keys, block_keys, block_columns)
+                    compiler.launch(
+                        *(meet, count * MEET_BLOCKS, MEET_THREADS, on_device, MEET_BLOCKS, first, rows, far, newest, keys, block_keys, block_columns)
+                    )
                 first += steps
             fetched = yield from self._lane.fetch(keys, block_keys, block_columns)
             found = fetched[0] != NO_KEY
