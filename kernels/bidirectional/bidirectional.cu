@@ -5,6 +5,9 @@
 
 extern __shared__ int shared_cells[];
 
+// Blocks of a sweep on a multiprocessor, which their registers are to leave room for.
+constexpr int RESIDENT = (WAVEFRONT_PIECES == 2 ? 1536 : 2048) / BIDIRECTIONAL_COLUMNS;
+
 // Packed letters (PackedSequences) of `count` sequences to words of 16, the first on top: words[word_places[i]..) forwards, words[word_places[count +
 // i]..) backwards; and their masks to the same places, two bits a letter.
 extern "C" __global__ void bidirectional_words(const unsigned char* codes, const long long* code_offsets, const long long* lengths,
@@ -29,16 +32,19 @@ extern "C" __global__ void bidirectional_words(const unsigned char* codes, const
     }
 }
 
-// Penalties [first_step, first_step + BIDIRECTIONAL_STEPS) of all parts, `tiles` blocks a direction. far: antidiagonals that no cell so far is beyond.
-// newest: the last first_step of each part. keys: where BIDIRECTIONAL_FREE the penalty and diagonal of the end.
-extern "C" __global__ void __launch_bounds__(BIDIRECTIONAL_COLUMNS)
-    bidirectional_sweep(const Part* parts, int tiles, int first_step, const unsigned* words, const unsigned* masks, Offset* rows, int* far, int* newest,
-                        unsigned long long* keys) {
+// Penalties [first_step, first_step + BIDIRECTIONAL_STEPS) of all parts, `tiles` blocks a direction. keep: a Keep. far: antidiagonals that no cell so far
+// is beyond. newest: the last first_step of each part. keys: where BIDIRECTIONAL_FREE the penalty and diagonal of the end.
+extern "C" __global__ void __launch_bounds__(BIDIRECTIONAL_COLUMNS, RESIDENT)
+    bidirectional_sweep(const Part* parts, int tiles, int first_step, int keep, const unsigned* words, const unsigned* masks, Offset* rows, int* far,
+                        int* newest, unsigned long long* keys) {
   const int tile = blockIdx.x % tiles, direction = blockIdx.x / tiles % DIRECTIONS, index = blockIdx.x / (tiles * DIRECTIONS);
   const Part& part = parts[index];
   if (finished(part, keys[index], first_step - 1)) return;
+  const int slot = first_step / BIDIRECTIONAL_STEPS;
+  const bool before = keep != ALL && near(part, far, slot - 1);
+  if (keep == AGAIN && (part.known >= 0 || before || !near(part, far, slot))) return;
   if (tile == 0 && direction == 0 && threadIdx.x == 0) newest[index] = first_step;
-  sweep(part, direction, tile, first_step, words, masks, rows, far, keys + index, shared_cells);
+  sweep(part, direction, tile, first_step, keep != LAST || before, words, masks, rows, far, keys + index, shared_cells);
 }
 
 // What the sweep from first_step on has met, `blocks` blocks a part: the best key of each part, and of each block its best key and forward's column there.
@@ -47,9 +53,7 @@ extern "C" __global__ void bidirectional_meet(const Part* parts, int blocks, int
   __shared__ unsigned long long found;
   const int index = blockIdx.x / blocks, block = blockIdx.x % blocks;
   const Part& part = parts[index];
-  if (newest[index] != first_step) return;
-  const int slot = first_step / BIDIRECTIONAL_STEPS;
-  if (slot < min(part.slots[0], part.slots[1]) && far[part.far[0] + slot] + far[part.far[1] + slot] < part.n + part.m) return;
+  if (newest[index] != first_step || !near(part, far, first_step / BIDIRECTIONAL_STEPS)) return;
   if (threadIdx.x == 0) found = block_keys[blockIdx.x];
   __syncthreads();
   const unsigned long long before = found;

@@ -75,7 +75,7 @@ def _better(forward, backward, model, f, b, best, lowest, n, m):
 
 @jit
 def _least(model, known, reached, s, letters):
-    """Give the antidiagonal that a cell of penalty s must have come to: the other direction, which has `reached` so far, can meet it with the rest of `known`."""
+    """Give the antidiagonal that a cell of penalty s must have come to: the other direction, which `reached` so far, meets it with what is left of `known`."""
     rest = max(known - s + max(model[2], model[4]), 0)  # in a gap both directions have paid its opening
     return letters - reached[rest] if rest < len(reached) else 0
 

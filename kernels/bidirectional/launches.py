@@ -18,6 +18,11 @@ Subproblems = npt.NDArray[np.void]
 SHAPES = ((32, 512), (16, 128))
 """Penalties a sweep adds, and diagonals of a block: the first whose rows fit on chip."""
 
+LIGHT_BLOCKS = 256
+"""Blocks of a sweep from which on it first keeps no rows but those that the next one reads: memory is what sweeps of many blocks wait for."""
+
+ALL, LAST, AGAIN = 0, 1, 2  # sweep.cuh
+
 POLL_SWEEPS = 16
 """Sweeps between two looks at what they found."""
 
@@ -181,10 +186,11 @@ class Launches:
                 wide = last // self._least + 1
                 settings = int(min(wide - table["first"].min(), table["n"].max()) + 1 + min(wide + table["last"].max(), table["m"].max()))
                 tiles = -(-settings // own)
-                compiler.launch(
-                    *(sweep, count * directions * tiles, self._columns, on_device, tiles, first, self._words, self._masks, rows, far, newest, keys),
-                    shared_bytes=shared,
-                )
+                blocks = count * directions * tiles
+                for keep in (LAST, AGAIN) if least_known < 0 and not free and blocks >= LIGHT_BLOCKS else (ALL,):
+                    compiler.launch(
+                        *(sweep, blocks, self._columns, on_device, tiles, first, keep, self._words, self._masks, rows, far, newest, keys), shared_bytes=shared
+                    )
                 if not free and 2 * last >= least_known:
                     compiler.launch(
                         *(meet, count * MEET_BLOCKS, MEET_THREADS, on_device, MEET_BLOCKS, first, rows, far, newest, keys, block_keys, block_columns)

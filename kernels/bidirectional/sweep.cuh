@@ -29,8 +29,17 @@ __device__ inline Rows rows_in(const Part& part, int direction, Offset* rows) {
   return {rows + part.place + direction * RING * part.width + part.centre, (int)part.width};
 }
 
-__device__ inline void sweep(const Part& part, int direction, int tile, int first_step, const unsigned* words, const unsigned* masks, Offset* memory,
-                             int* far, unsigned long long* key, Offset* cells) {
+// What of a part's rows is kept: all that may be met; of an unknown penalty no more than the next sweep reads until the directions have come near each
+// other; all of them, made again, of the sweep in which they have.
+enum Keep { ALL = 0, LAST = 1, AGAIN = 2 };
+
+// Whether cells of the two directions may meet in sweeps up to `slot`.
+__device__ inline bool near(const Part& part, const int* far, int slot) {
+  return slot >= 0 && (slot >= min(part.slots[0], part.slots[1]) || far[part.far[0] + slot] + far[part.far[1] + slot] >= part.n + part.m);
+}
+
+__device__ inline void sweep(const Part& part, int direction, int tile, int first_step, bool all_rows, const unsigned* words, const unsigned* masks,
+                             Offset* memory, int* far, unsigned long long* key, Offset* cells) {
   const Frame frame = frame_of(part, direction);
   const Diagonals all = frame.reached(first_step + BIDIRECTIONAL_STEPS - 1);
   const int own_low = all.low + tile * OWN, own_high = min(own_low + OWN - 1, all.high);
@@ -38,7 +47,7 @@ __device__ inline void sweep(const Part& part, int direction, int tile, int firs
   const int n = frame.n, m = frame.m;
   const int k = own_low - HALO + (int)threadIdx.x;
   const bool own = k >= own_low && k <= own_high;
-  const int known = (int)part.known, goal_low = (int)part.goal_low, goal_high = (int)part.goal_high;
+  const int goal_low = (int)part.goal_low, goal_high = (int)part.goal_high;
   const Rows rows = rows_in(part, direction, memory);
   const Letters letters(part, direction, words, masks);
 
@@ -56,6 +65,9 @@ __device__ inline void sweep(const Part& part, int direction, int tile, int firs
       at[(first_row(state) + (s + rows_of(state)) % rows_of(state)) * STRIDE] = h;
     }
   Column column(at, -1, 1, first_step);
+  // The first row that may be met.
+  const int known = (int)part.known, middle = max((known - DEEPEST + 1) / 2 - first_step, 0);
+  const int met = BIDIRECTIONAL_FREE ? BIDIRECTIONAL_STEPS : known >= 0 ? middle : all_rows ? 0 : BIDIRECTIONAL_STEPS;
   int furthest = -1;
   for (int t = 0; t < BIDIRECTIONAL_STEPS; t++) {
     const int s = first_step + t;
@@ -71,11 +83,11 @@ __device__ inline void sweep(const Part& part, int direction, int tile, int firs
       column.keep(now);
       if (BIDIRECTIONAL_FREE && own && k >= goal_low && k <= goal_high && now.h >= min(m, n + k))
         atomicMin(key, (unsigned long long)s << TOTAL_AT | (unsigned)(k + n));
-      // The next sweep reads the last rows, and those that can meet are met.
-      if (own && (t >= BIDIRECTIONAL_STEPS - DEEPEST || (!BIDIRECTIONAL_FREE && (known < 0 || 2 * s + DEEPEST >= known)))) {
-        rows.cell(M, s, k) = now.h;
-        if (WAVEFRONT_PIECES >= 1) rows.cell(I1, s, k) = now.i1, rows.cell(D1, s, k) = now.d1;
-        if (WAVEFRONT_PIECES == 2) rows.cell(I2, s, k) = now.i2, rows.cell(D2, s, k) = now.d2;
+      if (own) {
+        const bool meets = t >= met, last = t >= BIDIRECTIONAL_STEPS - DEEPEST;  // the next sweep reads the last rows
+        if (meets || last) rows.cell(M, s, k) = now.h;
+        if (WAVEFRONT_PIECES >= 1 && (meets || t >= BIDIRECTIONAL_STEPS - WAVEFRONT_E1)) rows.cell(I1, s, k) = now.i1, rows.cell(D1, s, k) = now.d1;
+        if (WAVEFRONT_PIECES == 2 && (meets || t >= BIDIRECTIONAL_STEPS - WAVEFRONT_E2)) rows.cell(I2, s, k) = now.i2, rows.cell(D2, s, k) = now.d2;
       }
     }
     column.next();

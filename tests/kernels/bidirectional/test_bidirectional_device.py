@@ -40,7 +40,7 @@ def emulated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Run the kernels on the host, with fewer threads: each takes a stack there."""
     cuda_on_host.installed(monkeypatch, tmp_path)
     monkeypatch.setattr(bidirectional_launches, "SHAPES", ((16, 128),))
-    for name, size in {"MEET_BLOCKS": 2, "MEET_THREADS": 64, "WORD_BLOCKS": 1}.items():
+    for name, size in {"MEET_BLOCKS": 2, "MEET_THREADS": 64, "WORD_BLOCKS": 1, "LIGHT_BLOCKS": 200}.items():
         monkeypatch.setattr(bidirectional_launches, name, size)
 
 
