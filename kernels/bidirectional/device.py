@@ -55,17 +55,23 @@ def align(queries: Letters, targets: Letters, rows: list[int], settings: CallSet
                 yield target_side.done
                 group = _Group(lane, threads, query_side.result(), target_side.result(), settings)
                 found.update(zip(these, (yield from group.align()), strict=True))
-            except (cupy.cuda.memory.OutOfMemoryError, DeviceLimit):
+            except (cupy.cuda.memory.OutOfMemoryError, DeviceLimit) as error:
                 lane.stream.synchronize()
                 cupy.get_default_memory_pool().free_all_blocks()
-                if len(these) == 1:
+                if len(these) > 1:
+                    pending += [these[len(these) // 2 :], these[: len(these) // 2]]
+                elif isinstance(error, DeviceLimit):
                     left.extend(these)
                 else:
-                    pending += [these[len(these) // 2 :], these[: len(these) // 2]]
+                    crowded.extend(these)
 
+    crowded: list[int] = []  # no memory while others had it
     with ThreadPoolExecutor(THREADS) as threads:
         run(partial(job, these) for these in _groups(queries, targets, rows))
-    return found, left
+        again, crowded = crowded, []
+        for row in again:
+            run([partial(job, [row])])
+    return found, left + crowded
 
 
 def _groups(queries: Letters, targets: Letters, rows: list[int]) -> Iterator[list[int]]:

@@ -13,10 +13,14 @@ from tidalign.kernels.wavefront.device import SMALL
 from tidalign.kernels.wavefront.model import Model
 
 Integers = npt.NDArray[np.int64]
+Keys = npt.NDArray[np.uint64]
 Subproblems = npt.NDArray[np.void]
 
-SHAPES = ((32, 512), (16, 128))
-"""Penalties a sweep adds, and diagonals of a block: the first whose rows fit on chip."""
+SHAPES = ((32, 512), (16, 512), (16, 128))
+"""Penalties a sweep adds, and diagonals of a block: the first whose rows fit on chip, but for HUGE pairs not the very first."""
+
+HUGE = 1 << 22
+"""Letters of a pair from which on memory for rows is short: it grows with the penalties that a sweep adds."""
 
 LIGHT_BLOCKS = 256
 """Blocks of a sweep from which on it first keeps no rows but those that the next one reads: memory is what sweeps of many blocks wait for."""
@@ -27,7 +31,7 @@ POLL_SWEEPS = 16
 """Sweeps between two looks at what they found."""
 
 FIRST_STEPS = 2048
-"""Penalties that rows are allotted for at first where the penalty is unknown; twice as many each time."""
+"""Penalties that rows are allotted for at first where the penalty is unknown; then twice as many, until it can be told how many are enough."""
 
 MEET_BLOCKS, MEET_THREADS = 32, 256
 WORD_BLOCKS, WORD_THREADS = 16, 256
@@ -38,8 +42,10 @@ MAX_LETTERS, MAX_STEPS, MAX_LAG = 1 << 27, 1 << 23, 511
 NO_KEY = np.uint64(2**64 - 1)
 
 _BOTH = ("query", "target", "query_origin", "target_origin", "state", "far", "slots")  # one for each direction
-_FIELDS = ("query", "target", "query_origin", "target_origin", "n", "m", "state", "known", "place", "width", "centre", "first", "last", "goal_low", "goal_high")
-_FIELDS += ("far", "slots", "measured")
+_FIELDS = (
+    *("query", "target", "query_origin", "target_origin", "n", "m", "state", "known", "place", "width", "centre", "first", "last", "goal_low", "goal_high"),
+    *("far", "slots", "measured"),
+)
 TABLE = np.dtype({"names": _FIELDS, "formats": [np.dtype((np.int64, 2)) if name in _BOTH else np.dtype(np.int64) for name in _FIELDS]})
 """The struct Part of bidirectional.cuh."""
 
@@ -54,8 +60,9 @@ class Launches:
         self.openings = np.array([0, *(each for each in opening for _ in "ID")])
         self._least = min(model.extend[: max(model.pieces, 1)])
         self._slack = model.deepest + int(self.openings.max()) - 1
-        fitting = [shape for shape in SHAPES if self._sweep_bytes(*shape) <= compiler.most_shared_bytes()]
-        if not fitting or self._slack + 1 > MAX_LAG or (queries.lengths + targets.lengths).max() >= MAX_LETTERS:
+        letters = (queries.lengths + targets.lengths).max()
+        fitting = [shape for shape in SHAPES[int(letters >= HUGE) :] if self._sweep_bytes(*shape) <= compiler.most_shared_bytes()]
+        if not fitting or self._slack + 1 > MAX_LAG or letters >= MAX_LETTERS:
             raise DeviceLimit("these penalties or lengths are more than the bidirectional kernels take")
         self._steps, self._columns = fitting[0]
         self._far: Any = None  # how far directions of all parts have come, each at its place
@@ -100,7 +107,7 @@ class Launches:
         table["known"], table["far"], table["slots"] = known, parts["far"], parts["slots"]
         return table
 
-    def cuts(self, table: Subproblems) -> Steps[tuple[Integers, Integers]]:
+    def cuts(self, table: Subproblems) -> Steps[tuple[Keys, Integers]]:
         """Find where parts are cut: their keys, and forward's columns there. Tells in the table where it is kept how far both directions of each came."""
         keys, columns = np.full(len(table), NO_KEY), np.zeros(len(table), np.int64)
         told = np.flatnonzero((table["slots"] > 0).any(axis=1))
@@ -121,7 +128,8 @@ class Launches:
     def _worst(self, n: Integers, m: Integers) -> Integers:
         """Give a penalty that no pair is above: that of two gaps."""
         model = self._model
-        return np.minimum(2 * model.open_extend[0] + (n + m) * model.extend[0], MAX_STEPS)
+        worst: Integers = np.minimum(2 * model.open_extend[0] + (n + m) * model.extend[0], MAX_STEPS)
+        return worst
 
     def _tell(self, table: Subproblems, penalties: Integers) -> None:
         """Keep room for how far directions come, up to these penalties, where they are not negative."""
@@ -137,7 +145,7 @@ class Launches:
             far[:held] = self._far
         self._far = far
 
-    def _narrow(self, table: Subproblems) -> Steps[tuple[Integers, Integers]]:
+    def _narrow(self, table: Subproblems) -> Steps[tuple[Keys, Integers]]:
         """Cut parts of which one direction was measured: keys and columns. Those that a block is not wide enough for have none."""
         import cupy
 
@@ -168,11 +176,15 @@ class Launches:
         far, newest = self._far if self._far is not None else cupy.zeros(1, np.int32), cupy.full(count, -1, np.int32)
         keys, block_keys = cupy.full(count, NO_KEY), cupy.full((count, MEET_BLOCKS), NO_KEY)
         block_columns = cupy.zeros((count, MEET_BLOCKS), np.int32)
-        rows, on_device, allotted, first = None, None, 0, 0
+        rows, on_device, allotted, first, found = None, None, 0, 0, np.zeros(count, np.bool_)
         while True:
             many = POLL_SWEEPS if least_known < 0 else max(1, min(8 * POLL_SWEEPS, (most_known + self._slack) // 2 // steps + 1 - first // steps))
             if first + many * steps > allotted:
-                allotted = max(FIRST_STEPS, 2 * allotted, first + many * steps)
+                wanted = 2 * allotted
+                if rows is not None and least_known < 0 and not free:
+                    (told,) = yield from self._lane.fetch(far)
+                    wanted = self._expected(table[~found], told, first, wanted)
+                allotted = max(FIRST_STEPS, wanted, first + many * steps)
                 if allotted > MAX_STEPS:
                     raise DeviceLimit("a penalty is more than the bidirectional kernels take")
                 before = table.copy()
@@ -203,6 +215,16 @@ class Launches:
                 return fetched[0].copy(), fetched[1].copy(), fetched[2].copy()
             if least_known >= 0 and 2 * first > most_known + self._slack + 2:
                 raise RuntimeError("bidirectional alignment: no breakpoint at the known penalty")
+
+    def _expected(self, table: Subproblems, told: Integers, first: int, otherwise: int) -> int:
+        """Estimate up to which penalty the directions of all parts go, as they have come so far; or `otherwise` where that is too little of the way."""
+        if not len(table):
+            return otherwise
+        come = told[table["far"] + np.minimum(first // self._steps, table["slots"].T[0])[:, None] - 1].sum(axis=1)
+        letters = table["n"] + table["m"]
+        if (come < letters // 8).any():
+            return otherwise
+        return int(1.03 * (first * letters / come).max()) + self._slack + POLL_SWEEPS * self._steps
 
     def leaves(self, table: Subproblems) -> Steps[tuple[npt.NDArray[np.uint32], npt.NDArray[np.int32]]]:
         """Trace the operations of parts of a known penalty, the dearest first; and how many each has at its `place`, which this sets."""

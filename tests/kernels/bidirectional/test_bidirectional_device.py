@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import conformance
+import cupy_on_host
 import cuda_on_host
 import numpy as np
 import oracle
@@ -18,6 +19,7 @@ from tidalign.kernels.bidirectional import host as bidirectional_host
 from tidalign.kernels.bidirectional import launches as bidirectional_launches
 from tidalign.kernels.letters.sequences import Sequences, pack
 from tidalign.kernels.pairwise import wavefront
+from tidalign.kernels.runtime.errors import DeviceLimit
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.kernels.wavefront.alignments import Alignments, cigar_text
 
@@ -39,7 +41,7 @@ def cut_up(monkeypatch: pytest.MonkeyPatch) -> None:
 def emulated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Run the kernels on the host, with fewer threads: each takes a stack there."""
     cuda_on_host.installed(monkeypatch, tmp_path)
-    monkeypatch.setattr(bidirectional_launches, "SHAPES", ((16, 128),))
+    monkeypatch.setattr(bidirectional_launches, "SHAPES", ((16, 128), (16, 128)))
     for name, size in {"MEET_BLOCKS": 2, "MEET_THREADS": 64, "WORD_BLOCKS": 1, "LIGHT_BLOCKS": 200}.items():
         monkeypatch.setattr(bidirectional_launches, name, size)
 
@@ -129,7 +131,7 @@ def test_groups_and_shapes_leave_no_trace(monkeypatch: pytest.MonkeyPatch) -> No
     penalties = Penalties.parse("affine2p:4,6,2,24,1")
     whole = aligned(queries, targets, penalties)
     monkeypatch.setattr(bidirectional_device, "GROUP_PAIRS", 3)
-    monkeypatch.setattr(bidirectional_launches, "SHAPES", ((16, 128),))
+    monkeypatch.setattr(bidirectional_launches, "SHAPES", ((16, 128), (16, 128)))
     monkeypatch.setattr(bidirectional_launches, "FIRST_STEPS", 16)
     monkeypatch.setattr(bidirectional_launches, "POLL_SWEEPS", 3)
     conformance.same(whole, aligned(queries, targets, penalties), "small groups")
@@ -201,3 +203,42 @@ def test_joined_operations_spell_those_of_the_leaves() -> None:
         mine = sorted(np.flatnonzero(leaves["pair"] == pair), key=lambda leaf: int(leaves["q0"][leaf]))
         assert spelled(joined[pair]) == [code for leaf in mine for code in spelled(runs[places[leaf] : places[leaf] + counts[leaf]])]
         assert (joined[pair][1:] & 15 != joined[pair][:-1] & 15).all()
+
+
+def test_pairs_that_find_no_memory_are_tried_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once all others are done; who finds none then is the host's, and so is at once who is too much for the kernels."""
+    from tidalign.kernels.wavefront.device import CallSettings
+    from tidalign.kernels.wavefront.model import Model
+
+    cupy_on_host.installed(monkeypatch)
+    import cupy
+
+    tried: list[tuple[int, int]] = []
+    under_way: list[int] = []
+
+    class Group:
+        """Pairs of a length that none has room beside; of 200 letters for none at all; of 300 for no kernel."""
+
+        def __init__(self, lane: Any, threads: Any, queries: Any, targets: Any, settings: Any) -> None:
+            self._length = int(queries.lengths[0])
+
+        def align(self) -> Any:
+            under_way.append(self._length)
+            try:
+                yield from ([lambda: True] * self._length)
+                tried.append((self._length, len(under_way)))
+                if self._length == 300:
+                    raise DeviceLimit("too long")
+                if len(under_way) > 1 or self._length == 200:
+                    raise cupy.cuda.memory.OutOfMemoryError(1, 1)
+                return [self._length]
+            finally:
+                under_way.remove(self._length)
+
+    monkeypatch.setattr(bidirectional_device, "_Group", Group)
+    monkeypatch.setattr(bidirectional_device, "GROUP_PAIRS", 1)
+    queries = Sequences.from_strings([b"A" * length for length in (100, 200, 300, 400)])
+    found, left = bidirectional_device.align(queries, queries, [0, 1, 2, 3], CallSettings(Model.of(PRESETS[0]), (0, 0, 0, 0), True, 1))
+    assert found == {0: 100, 3: 400}
+    assert sorted(left) == [1, 2]
+    assert (100, 1) in tried and (200, 1) in tried and [length for length, _ in tried].count(300) == 1
