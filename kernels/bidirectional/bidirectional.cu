@@ -69,22 +69,24 @@ extern "C" __global__ void bidirectional_meet(const Part* parts, int blocks, int
   }
 }
 
-// A part a block: the key of its cut and forward's column there, if its wavefronts are as narrow as a block. rows: what the directions of each part may
-// meet.
+// A part a block: the key of its cut and forward's column there, if its wavefronts are as narrow as a block. keys null: it is measured alone. rows: what
+// the directions of each part may meet.
 extern "C" __global__ void __launch_bounds__(BIDIRECTIONAL_COLUMNS)
     bidirectional_narrow(const Part* parts, const unsigned* words, const unsigned* masks, Offset* rows, int* far, unsigned long long* keys, int* columns) {
   __shared__ int bounds[3];
   __shared__ unsigned long long found;
   const Part& part = parts[blockIdx.x];
-  const int known = (int)part.known, middle = (known + DEEPEST) / 2, old = (int)part.measured;
+  const int known = (int)part.known, middle = keys ? (known + DEEPEST) / 2 : 0, old = (int)part.measured;
   Offset* const met = rows + blockIdx.x * 2LL * MET;
-  for (int pass = 0; pass < 2; pass++) {
+  for (int pass = 0; pass < (keys ? 2 : 1); pass++) {
     const int direction = pass == 0 ? 1 - old : old, other = 1 - direction;
     const Reached reached = {far + part.far[other], (int)part.slots[other], known, (int)(part.n + part.m)};
     int* const measure = pass == 0 ? far + part.far[direction] : nullptr;
-    if (!narrow(part, direction, pass == 0 ? max(known, middle) : middle, reached, measure, words, masks, met + direction * MET, shared_cells, bounds))
+    if (!narrow(part, direction, pass == 0 ? max(known, middle) : middle, reached, measure, words, masks, keys ? met + direction * MET : nullptr,
+                shared_cells, bounds))
       return;
   }
+  if (!keys) return;
   if (threadIdx.x == 0) found = NO_KEY;
   __syncthreads();
   int column = 0;
@@ -97,9 +99,10 @@ extern "C" __global__ void __launch_bounds__(BIDIRECTIONAL_COLUMNS)
 // Operations of parts of a known penalty, a block each: runs[part.place..), their number in counts[part], -1 where the penalty is not the part's.
 // row_memory: null, or memory for the rows of every resident block.
 extern "C" __global__ void __launch_bounds__(LEAF_THREADS)
-    bidirectional_leaf(const Part* parts, int count, int* next, const unsigned* words, const unsigned* masks, int width, Offset* row_memory,
-                       unsigned char* direction_memory, long long direction_bytes, unsigned char* op_memory, int steps, unsigned* runs, int* counts) {
-  __shared__ int shared_part;
+    bidirectional_leaf(const Part* parts, int count, int* next, const unsigned* words, const unsigned* masks, const int* far, int width,
+                       Offset* row_memory, unsigned char* direction_memory, long long direction_bytes, unsigned char* op_memory, int steps, unsigned* runs,
+                       int* counts) {
+  __shared__ int shared_part, bounds[2];
   Offset* cells = row_memory ? row_memory + blockIdx.x * (long long)ROWS * (width + 2) : shared_cells;
   while (true) {
     __syncthreads();
@@ -109,7 +112,7 @@ extern "C" __global__ void __launch_bounds__(LEAF_THREADS)
     const int index = shared_part;
     const Part& part = parts[index];
     unsigned char* directions = direction_memory + blockIdx.x * direction_bytes;
-    const Leaf end = leaf_wavefronts(part, words, masks, cells, directions);
+    const Leaf end = leaf_wavefronts(part, words, masks, far, cells, directions, bounds);
     __threadfence_block();
     __syncthreads();
     if (threadIdx.x == 0)

@@ -1,5 +1,4 @@
-// The rows that a block keeps on chip, a column a thread, and the recurrence on
-// them (WAVEFRONT.md 3).
+// The rows that a block keeps on chip, a column a thread, and the recurrence on them (WAVEFRONT.md 3).
 #pragma once
 #include "bidirectional/bidirectional.cuh"
 
@@ -14,8 +13,7 @@ __device__ constexpr int first_row(int state) {
   return before;
 }
 
-// A row of N that goes round with the penalties: `at` is where it begins on
-// chip.
+// A row of N that goes round with the penalties: `at` is where it begins on chip.
 template <int N>
 struct Round {
   int at;
@@ -39,8 +37,7 @@ struct Cells {
   }
 };
 
-// A column of the rows before penalty s, `at` in the first row; `left` and
-// `right` from it are those of the diagonals beside it.
+// A column of the rows before penalty s, `at` in the first row; `left` and `right` from it are those of the diagonals beside it.
 struct Column {
   Offset* at;
   int left, right;
@@ -101,8 +98,7 @@ struct Letters {
   __device__ Letters(const Part& part, int direction, const unsigned* words, const unsigned* masks)
       : pair(letters_of(part, direction, words, masks)), from_query((int)part.query_origin[direction]), from_target((int)part.target_origin[direction]) {}
 
-  // M's offset after its matches, NONE outside the matrix. furthest: of the
-  // antidiagonals that a state of the cell may be on.
+  // M's offset after its matches, NONE outside the matrix. furthest: of the antidiagonals that a state of the cell may be on.
   __device__ int follow(int k, int h, int n, int m, int& furthest) const {
     if ((unsigned)h > (unsigned)m || (unsigned)(h - k) > (unsigned)n) {
       if (h > 0) furthest = max(furthest, 2 * min(m, n + k) - k);  // a gap state may still hold a cell of the matrix
@@ -113,3 +109,27 @@ struct Letters {
     return h;
   }
 };
+
+// How far a direction has come, by BIDIRECTIONAL_STEPS penalties.
+struct Reached {
+  const int* at;
+  int count, known, letters;
+
+  // The antidiagonal that a cell of the other direction must have come to at penalty s. In a gap both have paid its opening.
+  __device__ int least(int s) const {
+    const int step = max(known - s + LARGEST_OPEN, 0) / BIDIRECTIONAL_STEPS, far = step < count ? at[step] : -1;
+    return far < 0 ? 0 : letters - far;
+  }
+};
+
+// The diagonals from the lowest to the highest on which threads of a block found a cell; low > high: none did. bounds: two numbers on chip.
+__device__ inline Diagonals held_by(int lowest, int highest, int* bounds) {
+  if (threadIdx.x == 0) bounds[0] = 1 << 30, bounds[1] = -(1 << 30);
+  __syncthreads();
+  lowest = __reduce_min_sync(0xffffffffu, lowest), highest = __reduce_max_sync(0xffffffffu, highest);
+  if ((threadIdx.x & 31) == 0) atomicMin(bounds, lowest), atomicMax(bounds + 1, highest);
+  __syncthreads();
+  const Diagonals held = {bounds[0], bounds[1]};
+  __syncthreads();
+  return held;
+}

@@ -35,7 +35,7 @@ FIRST_STEPS = 2048
 
 MEET_BLOCKS, MEET_THREADS = 32, 256
 WORD_BLOCKS, WORD_THREADS = 16, 256
-LEAF_THREADS = 512
+LEAF_THREADS = 256
 
 # What keys of 64 bits hold (bidirectional.cuh).
 MAX_LETTERS, MAX_STEPS, MAX_LAG = 1 << 27, 1 << 23, 511
@@ -65,7 +65,6 @@ class Launches:
         if not fitting or self._slack + 1 > MAX_LAG or letters >= MAX_LETTERS:
             raise DeviceLimit("these penalties or lengths are more than the bidirectional kernels take")
         self._steps, self._columns = fitting[0]
-        self._far: Any = None  # how far directions of all parts have come, each at its place
         self._send()
 
     def _sweep_bytes(self, steps: int, columns: int) -> int:
@@ -80,6 +79,7 @@ class Launches:
         ends = np.cumsum([side.lengths // 16 + 2 for side in self._sides for _ in range(2)])
         self._places = np.concatenate([[0], ends[:-1]]).reshape(2, 2, count)  # by side and direction
         self._words = cupy.empty(int(ends[-1]), np.uint32)
+        self._far = cupy.zeros(0, np.int32)  # how far directions of all parts have come, each at its place
         self._masks = cupy.empty(int(ends[-1]), np.uint32) if self._ambiguous else None
         function = self._kernel("bidirectional_words")
         for side, places in zip(self._sides, self._places, strict=True):
@@ -138,29 +138,33 @@ class Launches:
         asked = penalties >= 0
         table["slots"][asked] = penalties[asked] // self._steps + 1
         ends = np.cumsum(table["slots"][asked])
-        held = 0 if self._far is None else len(self._far)
+        held = len(self._far)
         table["far"][asked] = held + ends - table["slots"][asked]
         far = cupy.full(held + int(ends[-1]), -1, np.int32)
-        if held:
-            far[:held] = self._far
+        far[:held] = self._far
         self._far = far
 
     def _narrow(self, table: Subproblems) -> Steps[tuple[Keys, Integers]]:
         """Cut parts of which one direction was measured: keys and columns. Those that a block is not wide enough for have none."""
         import cupy
 
-        table["measured"] = np.where(table["slots"][:, 0] > 0, 0, 1)
-        new = np.arange(2) != table["measured"][:, None]
-        self._tell(table, np.where(new, np.maximum(table["known"], (table["known"] + self._model.deepest) // 2)[:, None], -1))
-        shared = self._sweep_bytes(self._steps, self._columns)
         keys, columns = cupy.full(len(table), NO_KEY), cupy.zeros(len(table), np.int32)
-        rows = cupy.empty(len(table) * 2 * shared // 4, np.int32)
+        self._measure(table, np.maximum(table["known"], (table["known"] + self._model.deepest) // 2), keys, columns)
+        fetched = yield from self._lane.fetch(keys, columns)
+        return fetched[0].copy(), fetched[1].astype(np.int64)
+
+    def _measure(self, table: Subproblems, penalties: Integers, keys: Any = None, columns: Any = None) -> None:
+        """Measure up to these penalties the direction of each part that was not measured, and cut the part if there is room for its key."""
+        import cupy
+
+        table["measured"] = np.where(table["slots"][:, 0] > 0, 0, 1)
+        self._tell(table, np.where(np.arange(2) == table["measured"][:, None], -1, penalties[:, None]))
+        shared = self._sweep_bytes(self._steps, self._columns)
+        rows = None if keys is None else cupy.empty(len(table) * 2 * shared // 4, np.int32)
         function = self._kernel("bidirectional_narrow", shared_bytes=shared)
         compiler.launch(
             *(function, len(table), self._columns, _on_device(table), self._words, self._masks, rows, self._far, keys, columns), shared_bytes=shared
         )
-        fetched = yield from self._lane.fetch(keys, columns)
-        return fetched[0].copy(), fetched[1].astype(np.int64)
 
     def sweep(self, table: Subproblems, *, free: bool = False) -> Steps[tuple[Any, Any, Any]]:
         """Make wavefronts until every part has its key: keys, and of each block of `bidirectional_meet` the best key and forward's column there."""
@@ -173,7 +177,7 @@ class Launches:
         sweep, meet = self._kernel("bidirectional_sweep", free=free, shared_bytes=shared), self._kernel("bidirectional_meet", free=free)
         own = self._columns - 2 * ((steps - 1) // self._least + 1)
         ring = directions * (model.deepest + steps + sum(2 * (extension + steps) for extension in model.extend[: model.pieces]))
-        far, newest = self._far if self._far is not None else cupy.zeros(1, np.int32), cupy.full(count, -1, np.int32)
+        far, newest = self._far, cupy.full(count, -1, np.int32)
         keys, block_keys = cupy.full(count, NO_KEY), cupy.full((count, MEET_BLOCKS), NO_KEY)
         block_columns = cupy.zeros((count, MEET_BLOCKS), np.int32)
         rows, on_device, allotted, first, found = None, None, 0, 0, np.zeros(count, np.bool_)
@@ -231,6 +235,12 @@ class Launches:
         import cupy
 
         penalties, letters = table["known"], table["n"] + table["m"]
+        backward = (table["slots"][:, 0] > 0) & (table["slots"][:, 1] == 0)
+        if backward.any():  # from the end, so that leaves make the cells alone which are met
+            part = table[backward]
+            part["known"] -= self.openings[part["state"][:, 1]]
+            self._measure(part, part["known"])
+            table["far"][backward], table["slots"][backward] = part["far"], part["slots"]
         most = 2 * np.minimum(penalties // min(self._model.mismatch, self._least), letters) + 1
         ends = np.cumsum(most)
         table["place"] = ends - most
@@ -245,7 +255,7 @@ class Launches:
         blocks = max(1, min(compiler.resident(function, LEAF_THREADS, shared), len(table), SMALL // scratch))
         runs, counts = cupy.empty(int(ends[-1]), np.uint32), cupy.empty(len(table), np.int32)
         compiler.launch(
-            *(function, blocks, LEAF_THREADS, _on_device(table), len(table), cupy.zeros(1, np.int32), self._words, self._masks, width),
+            *(function, blocks, LEAF_THREADS, _on_device(table), len(table), cupy.zeros(1, np.int32), self._words, self._masks, self._far, width),
             None if shared else cupy.empty(blocks * row_bytes // 4, np.int32),
             *(cupy.empty(blocks * dearest * width, np.uint8), np.int64(dearest * width), cupy.empty(blocks * (dearest + 1), np.uint8), dearest),
             *(runs, counts),

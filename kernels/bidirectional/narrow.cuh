@@ -1,53 +1,39 @@
-// Parts of a known penalty, of which one direction was measured when they were
-// cut off: a block makes all wavefronts of a part.
+// Parts of a known penalty, of which one direction was measured when they were cut off: a block makes all wavefronts of a part.
 //
-// A cell of penalty s counts only if the other direction comes to it with what
-// is left of the penalty. Few diagonals have such cells. The direction that is
-// not measured yet is made to the end of the part, which measures it, then the
-// other one up to the middle; where they meet there the part is cut.
+// A cell of penalty s counts only if the other direction comes to it with what is left of the penalty. Few diagonals have such cells. The direction that
+// is not measured yet is made to the end of the part, which measures it, then the other one up to the middle; where they meet there the part is cut.
 #pragma once
 #include "bidirectional/column.cuh"
 
 // A column for every diagonal modulo their number.
 static_assert((BIDIRECTIONAL_COLUMNS & (BIDIRECTIONAL_COLUMNS - 1)) == 0, "columns go round");
 
-// Rows of a direction that the other one may meet, as many as on chip, then the
-// diagonal that each begins with.
+// Rows of a direction that the other one may meet, as many as on chip, then the diagonal that each begins with.
 constexpr int MET = ROWS * STRIDE;
 
-// The first penalty at which a state is met: those of both directions are no
-// further apart than a step.
+// The first penalty at which a state is met: those of both directions are no further apart than a step.
 __device__ inline int first_met(int state, int known) { return (known + opening(state) - (state == M ? DEEPEST : extension(state)) + 1) >> 1; }
 
 __device__ inline int diagonal_of(int column, int base) { return base + ((column - base) & (BIDIRECTIONAL_COLUMNS - 1)); }
 
-// How far a direction has come, by BIDIRECTIONAL_STEPS penalties.
-struct Reached {
-  const int* at;
-  int count, known, letters;
-
-  // The antidiagonal that a cell of the other direction must have come to at
-  // penalty s. In a gap both have paid its opening.
-  __device__ int least(int s) const {
-    const int step = max(known - s + LARGEST_OPEN, 0) / BIDIRECTIONAL_STEPS, far = step < count ? at[step] : -1;
-    return far < 0 ? 0 : letters - far;
-  }
-};
-
-// Makes wavefronts 0 to `last` of a direction; false if they are too wide. far:
-// null, or what it reaches. bounds: three numbers on chip.
+// Makes wavefronts 0 to `last` of a direction; false if they are too wide. far, met: null, or what it reaches and rows that the
+// other direction may meet. bounds: three numbers on chip.
 __device__ inline bool narrow(const Part& part, int direction, int last, const Reached& other, int* far, const unsigned* words, const unsigned* masks,
                               Offset* met, Offset* cells, int* bounds) {
   const Frame frame = frame_of(part, direction);
   const int n = frame.n, m = frame.m, thread = threadIdx.x;
   const Letters letters(part, direction, words, masks);
   Column column(cells + thread, thread == 0 ? BIDIRECTIONAL_COLUMNS - 1 : -1, thread == BIDIRECTIONAL_COLUMNS - 1 ? 1 - BIDIRECTIONAL_COLUMNS : 1, 0);
-  for (int row = 0; row < ROWS; row++) column.at[row * STRIDE] = met[row * STRIDE + thread] = NONE;
-  int low = 0, high = 0, furthest = -1;
+  for (int row = 0; row < ROWS; row++) {
+    column.at[row * STRIDE] = NONE;
+    if (met) met[row * STRIDE + thread] = NONE;
+  }
+  Diagonals held = {0, 0};
+  int furthest = -1;
   for (int first = 0; first <= last; first += BIDIRECTIONAL_STEPS) {
-    if (high - low >= OWN - 2) return false;
-    const int base = low - HALO - 1, k = diagonal_of(thread, base);
-    const bool within = k >= max(low - HALO, -n) && k <= min(high + HALO, m);
+    if (held.high - held.low >= OWN - 2) return false;
+    const int base = held.low - HALO - 1, k = diagonal_of(thread, base);
+    const bool within = k >= max(held.low - HALO, -n) && k <= min(held.high + HALO, m);
     for (int s = first; s < first + BIDIRECTIONAL_STEPS; s++) {
       __syncthreads();
       if (within) {
@@ -63,7 +49,7 @@ __device__ inline bool narrow(const Part& part, int direction, int last, const R
           int& h = *states[state];
           if ((unsigned)h > (unsigned)m || (unsigned)(h - k) > (unsigned)n || 2 * h - k < least) h = NONE;
           const int row = s - first_met(state, (int)part.known);
-          if ((unsigned)row < (unsigned)rows_of(state)) {
+          if (met && (unsigned)row < (unsigned)rows_of(state)) {
             Offset* const to = met + (first_row(state) + row) * STRIDE;
             to[thread] = h;
             to[BIDIRECTIONAL_COLUMNS] = base;
@@ -73,24 +59,20 @@ __device__ inline bool narrow(const Part& part, int direction, int last, const R
       }
       column.next();
     }
-    if (thread == 0) bounds[0] = 1 << 30, bounds[1] = -(1 << 30), bounds[2] = first == 0 ? -1 : bounds[2];
     bool live = false;
     for (int row = 0; row < ROWS; row++) live |= column.at[row * STRIDE] >= 0;
-    __syncthreads();
-    const int lowest = __reduce_min_sync(0xffffffffu, live ? k : 1 << 30), highest = __reduce_max_sync(0xffffffffu, live ? k : -(1 << 30));
     const int most = __reduce_max_sync(0xffffffffu, furthest);
-    if ((thread & 31) == 0) atomicMin(bounds, lowest), atomicMax(bounds + 1, highest), atomicMax(bounds + 2, most);
+    if (first == 0 && thread == 0) bounds[2] = -1;
+    held = held_by(live ? k : 1 << 30, live ? k : -(1 << 30), bounds);
+    if ((thread & 31) == 0) atomicMax(bounds + 2, most);
     __syncthreads();
-    low = bounds[0], high = bounds[1];
     if (thread == 0 && far) far[first / BIDIRECTIONAL_STEPS] = bounds[2];
-    __syncthreads();
-    if (low > high) break;
+    if (held.low > held.high) break;
   }
   return true;
 }
 
-// A thread: the best meeting on its column of forward's rows, and forward's
-// column there.
+// A thread: the best meeting on its column of forward's rows, and forward's column there.
 __device__ inline unsigned long long meet_narrow(const Part& part, const Offset* ahead, const Offset* behind, int* column) {
   const int n = (int)part.n, m = (int)part.m, known = (int)part.known, thread = threadIdx.x;
   unsigned long long best = NO_KEY;

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import conformance
-import cupy_on_host
 import cuda_on_host
+import cupy_on_host
 import numpy as np
 import oracle
 import pytest

@@ -154,7 +154,9 @@ def test_long_pairs(recorder: Recorder, monkeypatch: pytest.MonkeyPatch, letters
         counts[:] = 1
 
     def narrow(parts: Any, keys: Any, columns: Any, **_: Any) -> None:
-        """Leave each second part to sweeps."""
+        """Leave each second part to sweeps. Leaves are measured alone."""
+        if not isinstance(keys, cupy_on_host.Array):
+            return
         found(parts, keys)
         keys[1::2] = NO_KEY
         columns[:] = np.minimum(*(np.asarray(parts).view(TABLE)[name] for name in "nm")) // 2
