@@ -180,19 +180,20 @@ class Launches:
         far, newest = self._far, cupy.full(count, -1, np.int32)
         keys, block_keys = cupy.full(count, NO_KEY), cupy.full((count, MEET_BLOCKS), NO_KEY)
         block_columns = cupy.zeros((count, MEET_BLOCKS), np.int32)
-        rows, on_device, allotted, first, found = None, None, 0, 0, np.zeros(count, np.bool_)
+        rows, on_device, first = None, None, 0
+        allotted, done = np.zeros(count, np.int64), np.zeros(count, np.bool_)
         while True:
             many = POLL_SWEEPS if least_known < 0 else max(1, min(8 * POLL_SWEEPS, (most_known + self._slack) // 2 // steps + 1 - first // steps))
-            if first + many * steps > allotted:
-                wanted = 2 * allotted
+            if (first + many * steps > allotted[~done]).any():
+                wanted = np.maximum(2 * allotted, FIRST_STEPS)
                 if rows is not None and least_known < 0 and not free:
                     (told,) = yield from self._lane.fetch(far)
-                    wanted = self._expected(table[~found], told, first, wanted)
-                allotted = max(FIRST_STEPS, wanted, first + many * steps)
-                if allotted > MAX_STEPS:
+                    wanted = self._expected(table, told, first, wanted)
+                allotted = np.where(done, allotted, np.maximum(np.maximum(wanted, allotted), first + many * steps))
+                if allotted.max() > MAX_STEPS:
                     raise DeviceLimit("a penalty is more than the bidirectional kernels take")
                 before = table.copy()
-                size = self._allot(table, np.full(count, allotted) if least_known < 0 else (table["known"] + self._slack) // 2 + steps + 1, ring)
+                size = self._allot(table, allotted if least_known < 0 else (table["known"] + self._slack) // 2 + steps + 1, ring)
                 larger = cupy.empty(size, np.int32)
                 if rows is not None:
                     _move(before, table, rows, larger, ring)
@@ -213,22 +214,19 @@ class Launches:
                     )
                 first += steps
             fetched = yield from self._lane.fetch(keys, block_keys, block_columns)
-            found = fetched[0] != NO_KEY
             total = (fetched[0] >> np.uint64(40)).astype(np.int64)
-            if (found & (free | (table["known"] >= 0) | (2 * (first - 1) >= total + self._slack))).all():
+            done = (fetched[0] != NO_KEY) & (free | (table["known"] >= 0) | (2 * (first - 1) >= total + self._slack))
+            if done.all():
                 return fetched[0].copy(), fetched[1].copy(), fetched[2].copy()
             if least_known >= 0 and 2 * first > most_known + self._slack + 2:
                 raise RuntimeError("bidirectional alignment: no breakpoint at the known penalty")
 
-    def _expected(self, table: Subproblems, told: Integers, first: int, otherwise: int) -> int:
-        """Estimate up to which penalty the directions of all parts go, as they have come so far; or `otherwise` where that is too little of the way."""
-        if not len(table):
-            return otherwise
-        come = told[table["far"] + np.minimum(first // self._steps, table["slots"].T[0])[:, None] - 1].sum(axis=1)
+    def _expected(self, table: Subproblems, told: Integers, first: int, otherwise: Integers) -> Integers:
+        """Estimate up to which penalty the directions of each part go, as they have come so far; or `otherwise` where that is too little of the way."""
+        come = told[table["far"] + np.minimum(first // self._steps, table["slots"][:, :1]) - 1].sum(axis=1)
         letters = table["n"] + table["m"]
-        if (come < letters // 8).any():
-            return otherwise
-        return int(1.03 * (first * letters / come).max()) + self._slack + POLL_SWEEPS * self._steps
+        enough = (1.03 * first * letters / np.maximum(come, 1)).astype(np.int64) + self._slack + POLL_SWEEPS * self._steps
+        return np.where(come < letters // 8, otherwise, enough)
 
     def leaves(self, table: Subproblems) -> Steps[tuple[npt.NDArray[np.uint32], npt.NDArray[np.int32]]]:
         """Trace the operations of parts of a known penalty, the dearest first; and how many each has at its `place`, which this sets."""
