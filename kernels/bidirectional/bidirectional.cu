@@ -5,8 +5,12 @@
 
 extern __shared__ int shared_cells[];
 
-// Blocks of a sweep on a multiprocessor, which their registers are to leave room for.
+// Blocks of a sweep on a multiprocessor, which their registers are to leave room for: of 2,048 threads on some, of 1,536 on others.
+#if __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000
 constexpr int RESIDENT = (WAVEFRONT_PIECES == 2 ? 1536 : 2048) / BIDIRECTIONAL_COLUMNS;
+#else
+constexpr int RESIDENT = 1536 / BIDIRECTIONAL_COLUMNS;
+#endif
 
 // Packed letters (PackedSequences) of `count` sequences to words of 16, the first on top: words[word_places[i]..) forwards, words[word_places[count +
 // i]..) backwards; and their masks to the same places, two bits a letter.
