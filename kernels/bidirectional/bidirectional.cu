@@ -44,9 +44,8 @@ extern "C" __global__ void __launch_bounds__(BIDIRECTIONAL_COLUMNS, RESIDENT)
   const int tile = blockIdx.x % tiles, direction = blockIdx.x / tiles % DIRECTIONS, index = blockIdx.x / (tiles * DIRECTIONS);
   const Part& part = parts[index];
   if (finished(part, keys[index], first_step - 1)) return;
-  const int slot = first_step / BIDIRECTIONAL_STEPS;
-  const bool before = keep != ALL && near(part, far, slot - 1);
-  if (keep == AGAIN && (part.known >= 0 || before || !near(part, far, slot))) return;
+  const bool before = keep != ALL && near(part, far, first_step / GRAIN - 1);
+  if (keep == AGAIN && (part.known >= 0 || before || !near(part, far, (first_step + BIDIRECTIONAL_STEPS) / GRAIN - 1))) return;
   if (tile == 0 && direction == 0 && threadIdx.x == 0) newest[index] = first_step;
   sweep(part, direction, tile, first_step, keep != LAST || before, words, masks, rows, far, keys + index, shared_cells);
 }
@@ -57,7 +56,7 @@ extern "C" __global__ void bidirectional_meet(const Part* parts, int blocks, int
   __shared__ unsigned long long found;
   const int index = blockIdx.x / blocks, block = blockIdx.x % blocks;
   const Part& part = parts[index];
-  if (newest[index] != first_step || !near(part, far, first_step / BIDIRECTIONAL_STEPS)) return;
+  if (newest[index] != first_step || !near(part, far, (first_step + BIDIRECTIONAL_STEPS) / GRAIN - 1)) return;
   if (threadIdx.x == 0) found = block_keys[blockIdx.x];
   __syncthreads();
   const unsigned long long before = found;

@@ -25,6 +25,10 @@ constexpr int LARGEST_OPEN = WAVEFRONT_PIECES == 0 ? 0 : max2(WAVEFRONT_OE1 - WA
 // A path of penalty p has its cells to be met at penalties of at most (p + SLACK) / 2.
 constexpr int SLACK = DEEPEST + LARGEST_OPEN - 1;
 
+// Penalties that it is told for how far directions have come by then, and after which narrow wavefronts are looked at; sweeps add a multiple of them.
+constexpr int GRAIN = 16;
+static_assert(BIDIRECTIONAL_STEPS % GRAIN == 0, "a sweep tells how far it has come");
+
 // Rows of a state that a block keeps on chip, M first, then I1, D1, I2, D2.
 constexpr int M_ROWS = DEEPEST + 1;
 constexpr int GAP1_ROWS = WAVEFRONT_PIECES >= 1 ? WAVEFRONT_E1 + 1 : 0;
@@ -45,7 +49,7 @@ struct Part {                                   // all indexed by direction wher
   long long place;                              // of a sweep's rows, or of a leaf's operations
   long long width, centre;                      // columns of a row, and that of diagonal 0
   long long first, last, goal_low, goal_high;   // diagonals on which it may begin and end
-  long long far[2], slots[2];                   // where it is told how far a direction has come, by BIDIRECTIONAL_STEPS penalties; how many of them
+  long long far[2], slots[2];                   // where it is told how far a direction has come, by GRAIN penalties; how many of them
   long long measured;                           // the direction of which this was told when the part was cut off
 };
 

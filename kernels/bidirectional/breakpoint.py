@@ -11,6 +11,9 @@ the optimum are the breakpoint, and it lies at the forward direction's offset. A
 Those ranges are enough: along an optimal path the difference between the penalty so far and the penalty to come changes sign, and it jumps over 0 by so little
 that the cell before or after the jump lies in them. (Into a gap it jumps by opening + 2 extensions, of which M covers opening + extension; inside one by 2
 extensions; out of one by the opening.)
+
+Of a problem whose penalty is known, a cell counts only if the other direction comes to it with what is left of the penalty: `reach` measures how far one
+comes, the other leaves out what that does not come to, and meetings are the same (WAVEFRONT.md 9).
 """
 
 import numpy as np

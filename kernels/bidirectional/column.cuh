@@ -2,7 +2,8 @@
 #pragma once
 #include "bidirectional/bidirectional.cuh"
 
-constexpr int HALO = (BIDIRECTIONAL_STEPS - 1) / LEAST_EXTEND + 1;  // diagonals on either side that a cell depends on meanwhile
+// Diagonals on either side that a cell depends on meanwhile: in a sweep, and until narrow wavefronts are looked at.
+constexpr int HALO = (BIDIRECTIONAL_STEPS - 1) / LEAST_EXTEND + 1, NARROW_HALO = (GRAIN - 1) / LEAST_EXTEND + 1;
 constexpr int OWN = BIDIRECTIONAL_COLUMNS - 2 * HALO;
 constexpr int STRIDE = BIDIRECTIONAL_COLUMNS + 2;  // a column without a cell on each side
 
@@ -110,14 +111,14 @@ struct Letters {
   }
 };
 
-// How far a direction has come, by BIDIRECTIONAL_STEPS penalties.
+// How far a direction has come, by GRAIN penalties.
 struct Reached {
   const int* at;
   int count, known, letters;
 
   // The antidiagonal that a cell of the other direction must have come to at penalty s. In a gap both have paid its opening.
   __device__ int least(int s) const {
-    const int step = max(known - s + LARGEST_OPEN, 0) / BIDIRECTIONAL_STEPS, far = step < count ? at[step] : -1;
+    const int step = max(known - s + LARGEST_OPEN, 0) / GRAIN, far = step < count ? at[step] : -1;
     return far < 0 ? 0 : letters - far;
   }
 };

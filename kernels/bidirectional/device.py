@@ -1,9 +1,10 @@
 """Long pairs on the current CUDA device: the rows of `bidirectional_host`, cut at the same places, several pairs at a time.
 
 Marco-Sola et al. 2023, Optimal gap-affine alignment in O(s) space (BiWFA, Bioinformatics 39:btad074), level by level instead of recursively: all parts of
-all pairs of a group that have as many cuts behind them are cut together, and what is left in the end is aligned together. A sweep adds wavefronts of
-many penalties at once: a block computes some diagonals more on both sides than it owns (sweep.cuh), so blocks never wait for each other, and a
-single pair fills much of the GPU. A group's work goes through one lane (runtime/lanes.py); others run beside it.
+all pairs of a group that have as many cuts behind them are cut together, and what is left in the end is aligned together. Of the first level, a sweep adds
+wavefronts of many penalties at once: a block computes some diagonals more on both sides than it owns (sweep.cuh), so blocks never wait for each other, and a
+single pair fills much of the GPU. Of the others, a block makes all of a part (narrow.cuh). A group's work goes through one lane (runtime/lanes.py); others run
+beside it.
 """
 
 from collections.abc import Iterator

@@ -16,19 +16,23 @@ Integers = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.uint64]
 Subproblems = npt.NDArray[np.void]
 
-SHAPES = ((32, 512), (16, 512), (16, 128))
-"""Penalties a sweep adds, and diagonals of a block: the first whose rows fit on chip, but for HUGE pairs not the very first."""
+SHAPES = ((128, 512), (32, 512), (16, 512), (16, 128))
+"""Penalties a sweep adds, and diagonals of a block: the first whose rows fit on chip, from the second on for groups of more than FEW letters, from the third
+on for a HUGE pair."""
 
-HUGE = 1 << 22
-"""Letters of a pair from which on memory for rows is short: it grows with the penalties that a sweep adds."""
+FEW, HUGE = 1 << 18, 1 << 22
+"""Letters of a group that does not fill the device, so that launches are what it waits for; letters of a pair whose rows are what memory is short for, as there
+are more of them the more penalties a sweep adds."""
+
+GRAIN = 16  # bidirectional.cuh
 
 LIGHT_BLOCKS = 256
 """Blocks of a sweep from which on it first keeps no rows but those that the next one reads: memory is what sweeps of many blocks wait for."""
 
 ALL, LAST, AGAIN = 0, 1, 2  # sweep.cuh
 
-POLL_SWEEPS = 16
-"""Sweeps between two looks at what they found."""
+POLL_STEPS = 512
+"""Penalties between two looks at what sweeps found."""
 
 FIRST_STEPS = 2048
 """Penalties that rows are allotted for at first where the penalty is unknown; then twice as many, until it can be told how many are enough."""
@@ -60,9 +64,11 @@ class Launches:
         self.openings = np.array([0, *(each for each in opening for _ in "ID")])
         self._least = min(model.extend[: max(model.pieces, 1)])
         self._slack = model.deepest + int(self.openings.max()) - 1
-        letters = (queries.lengths + targets.lengths).max()
-        fitting = [shape for shape in SHAPES[int(letters >= HUGE) :] if self._sweep_bytes(*shape) <= compiler.most_shared_bytes()]
-        if not fitting or self._slack + 1 > MAX_LAG or letters >= MAX_LETTERS:
+        letters = queries.lengths + targets.lengths
+        fitting = [
+            shape for shape in SHAPES[int(letters.sum() > FEW) + int(letters.max() >= HUGE) :] if self._sweep_bytes(*shape) <= compiler.most_shared_bytes()
+        ]
+        if not fitting or self._slack + 1 > MAX_LAG or letters.max() >= MAX_LETTERS:
             raise DeviceLimit("these penalties or lengths are more than the bidirectional kernels take")
         self._steps, self._columns = fitting[0]
         self._send()
@@ -136,7 +142,7 @@ class Launches:
         import cupy
 
         asked = penalties >= 0
-        table["slots"][asked] = penalties[asked] // self._steps + 1
+        table["slots"][asked] = penalties[asked] // GRAIN + 1
         ends = np.cumsum(table["slots"][asked])
         held = len(self._far)
         table["far"][asked] = held + ends - table["slots"][asked]
@@ -183,7 +189,11 @@ class Launches:
         rows, on_device, first = None, None, 0
         allotted, done = np.zeros(count, np.int64), np.zeros(count, np.bool_)
         while True:
-            many = POLL_SWEEPS if least_known < 0 else max(1, min(8 * POLL_SWEEPS, (most_known + self._slack) // 2 // steps + 1 - first // steps))
+            many = (
+                max(1, POLL_STEPS // steps)
+                if least_known < 0
+                else max(1, min(8 * POLL_STEPS // steps, (most_known + self._slack) // 2 // steps + 1 - first // steps))
+            )
             if (first + many * steps > allotted[~done]).any():
                 wanted = np.maximum(2 * allotted, FIRST_STEPS)
                 if rows is not None and least_known < 0 and not free:
@@ -223,9 +233,9 @@ class Launches:
 
     def _expected(self, table: Subproblems, told: Integers, first: int, otherwise: Integers) -> Integers:
         """Estimate up to which penalty the directions of each part go, as they have come so far; or `otherwise` where that is too little of the way."""
-        come = told[table["far"] + np.minimum(first // self._steps, table["slots"][:, :1]) - 1].sum(axis=1)
+        come = told[table["far"] + np.minimum(first // GRAIN, table["slots"][:, :1]) - 1].sum(axis=1)
         letters = table["n"] + table["m"]
-        enough = (1.03 * first * letters / np.maximum(come, 1)).astype(np.int64) + self._slack + POLL_SWEEPS * self._steps
+        enough = (1.03 * first * letters / np.maximum(come, 1)).astype(np.int64) + self._slack + POLL_STEPS
         return np.where(come < letters // 8, otherwise, enough)
 
     def leaves(self, table: Subproblems) -> Steps[tuple[npt.NDArray[np.uint32], npt.NDArray[np.int32]]]:

@@ -45,13 +45,13 @@ __device__ inline Leaf leaf_wavefronts(const Part& part, const unsigned* words, 
       if (end != M && at[last * stride + m - n] >= m) return {s, end};
       return {-1, M};
     }
-    if (s % BIDIRECTIONAL_STEPS == 0) {
+    if (s % GRAIN == 0) {
       int lowest = 1 << 30, highest = -(1 << 30);
       for (int k = here.low + thread; k <= here.high; k += LEAF_THREADS)
         for (int i = 0; i < ROWS; i++)
           if (at[i * stride + k] >= 0) lowest = min(lowest, k), highest = max(highest, k);
       held = held_by(lowest, highest, bounds);
-      here = {max(band.low, held.low - HALO), min(band.high, held.high + HALO)};
+      here = {max(band.low, held.low - NARROW_HALO), min(band.high, held.high + NARROW_HALO)};
     }
     const int least = backward.least(s + 1);
     row = row + 1 == M_ROWS ? 0 : row + 1;

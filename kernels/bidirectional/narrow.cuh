@@ -30,11 +30,11 @@ __device__ inline bool narrow(const Part& part, int direction, int last, const R
   }
   Diagonals held = {0, 0};
   int furthest = -1;
-  for (int first = 0; first <= last; first += BIDIRECTIONAL_STEPS) {
-    if (held.high - held.low >= OWN - 2) return false;
-    const int base = held.low - HALO - 1, k = diagonal_of(thread, base);
-    const bool within = k >= max(held.low - HALO, -n) && k <= min(held.high + HALO, m);
-    for (int s = first; s < first + BIDIRECTIONAL_STEPS; s++) {
+  for (int first = 0; first <= last; first += GRAIN) {
+    if (held.high - held.low >= BIDIRECTIONAL_COLUMNS - 2 * NARROW_HALO - 2) return false;
+    const int base = held.low - NARROW_HALO - 1, k = diagonal_of(thread, base);
+    const bool within = k >= max(held.low - NARROW_HALO, -n) && k <= min(held.high + NARROW_HALO, m);
+    for (int s = first; s < first + GRAIN; s++) {
       __syncthreads();
       if (within) {
         Cells now;
@@ -66,7 +66,7 @@ __device__ inline bool narrow(const Part& part, int direction, int last, const R
     held = held_by(live ? k : 1 << 30, live ? k : -(1 << 30), bounds);
     if ((thread & 31) == 0) atomicMax(bounds + 2, most);
     __syncthreads();
-    if (thread == 0 && far) far[first / BIDIRECTIONAL_STEPS] = bounds[2];
+    if (thread == 0 && far) far[first / GRAIN] = bounds[2];
     if (held.low > held.high) break;
   }
   return true;

@@ -33,7 +33,7 @@ __device__ inline Rows rows_in(const Part& part, int direction, Offset* rows) {
 // other; all of them, made again, of the sweep in which they have.
 enum Keep { ALL = 0, LAST = 1, AGAIN = 2 };
 
-// Whether cells of the two directions may meet in sweeps up to `slot`.
+// Whether cells of the two directions may meet up to `slot`.
 __device__ inline bool near(const Part& part, const int* far, int slot) {
   return slot >= 0 && (slot >= min(part.slots[0], part.slots[1]) || far[part.far[0] + slot] + far[part.far[1] + slot] >= part.n + part.m);
 }
@@ -68,7 +68,8 @@ __device__ inline void sweep(const Part& part, int direction, int tile, int firs
   // The first row that may be met.
   const int known = (int)part.known, middle = max((known - DEEPEST + 1) / 2 - first_step, 0);
   const int met = BIDIRECTIONAL_FREE ? BIDIRECTIONAL_STEPS : known >= 0 ? middle : all_rows ? 0 : BIDIRECTIONAL_STEPS;
-  int furthest = -1;
+  far += part.far[direction];
+  int furthest = threadIdx.x == 0 && first_step > 0 && first_step / GRAIN <= part.slots[direction] ? far[first_step / GRAIN - 1] : -1;
   for (int t = 0; t < BIDIRECTIONAL_STEPS; t++) {
     const int s = first_step + t;
     __syncthreads();
@@ -91,13 +92,12 @@ __device__ inline void sweep(const Part& part, int direction, int tile, int firs
       }
     }
     column.next();
+    const int slot = s / GRAIN;
+    if ((t + 1) % GRAIN == 0 && slot < part.slots[direction]) {
+      const int most = __reduce_max_sync(0xffffffffu, furthest);
+      if ((threadIdx.x & 31) == 0) atomicMax(far + slot, most);
+    }
   }
-  const int slot = first_step / BIDIRECTIONAL_STEPS;
-  if (slot >= part.slots[direction]) return;
-  far += part.far[direction] + slot;
-  if (threadIdx.x == 0 && slot > 0) furthest = max(furthest, far[-1]);
-  furthest = __reduce_max_sync(0xffffffffu, furthest);
-  if ((threadIdx.x & 31) == 0) atomicMax(far, furthest);
 }
 
 // A thread: the best meeting on diagonals `from`, `from` + `apart`, ... of the sweep that began at `first_step`, if better than `best`; its column in *h.

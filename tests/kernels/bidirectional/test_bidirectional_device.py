@@ -41,7 +41,7 @@ def cut_up(monkeypatch: pytest.MonkeyPatch) -> None:
 def emulated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Run the kernels on the host, with fewer threads: each takes a stack there."""
     cuda_on_host.installed(monkeypatch, tmp_path)
-    monkeypatch.setattr(bidirectional_launches, "SHAPES", ((16, 128), (16, 128)))
+    monkeypatch.setattr(bidirectional_launches, "SHAPES", 3 * ((16, 128),))
     for name, size in {"MEET_BLOCKS": 2, "MEET_THREADS": 64, "WORD_BLOCKS": 1, "LIGHT_BLOCKS": 200}.items():
         monkeypatch.setattr(bidirectional_launches, name, size)
 
@@ -98,7 +98,7 @@ def test_host_rows_without_a_gpu(text: str, monkeypatch: pytest.MonkeyPatch) -> 
         found = aligned(*both, penalties, **options)
         conformance.same(wavefront.align(*both, penalties, **options), found, f"{text} {options}", with_cigar="cigar" not in options)
         monkeypatch.setattr(bidirectional_launches, "FIRST_STEPS", 16)
-        monkeypatch.setattr(bidirectional_launches, "POLL_SWEEPS", 3)
+        monkeypatch.setattr(bidirectional_launches, "POLL_STEPS", 48)
 
 
 @gpu
@@ -131,9 +131,9 @@ def test_groups_and_shapes_leave_no_trace(monkeypatch: pytest.MonkeyPatch) -> No
     penalties = Penalties.parse("affine2p:4,6,2,24,1")
     whole = aligned(queries, targets, penalties)
     monkeypatch.setattr(bidirectional_device, "GROUP_PAIRS", 3)
-    monkeypatch.setattr(bidirectional_launches, "SHAPES", ((16, 128), (16, 128)))
+    monkeypatch.setattr(bidirectional_launches, "SHAPES", 3 * ((16, 128),))
     monkeypatch.setattr(bidirectional_launches, "FIRST_STEPS", 16)
-    monkeypatch.setattr(bidirectional_launches, "POLL_SWEEPS", 3)
+    monkeypatch.setattr(bidirectional_launches, "POLL_STEPS", 48)
     conformance.same(whole, aligned(queries, targets, penalties), "small groups")
     conformance.same(
         wavefront.align(queries, targets, penalties, ends_free=(5, 5, 5, 5)), aligned(queries, targets, penalties, ends_free=(5, 5, 5, 5)), "free ends"
