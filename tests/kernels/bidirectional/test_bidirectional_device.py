@@ -242,3 +242,16 @@ def test_pairs_that_find_no_memory_are_tried_alone(monkeypatch: pytest.MonkeyPat
     assert found == {0: 100, 3: 400}
     assert sorted(left) == [1, 2]
     assert (100, 1) in tried and (200, 1) in tried and [length for length, _ in tried].count(300) == 1
+
+
+def test_few_letters_and_huge_pairs_have_shapes_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer launches for those, less memory for these."""
+    from tidalign.kernels.wavefront.model import Model
+
+    cupy_on_host.installed(monkeypatch)
+    monkeypatch.setattr(bidirectional_launches, "FEW", 1000)
+    monkeypatch.setattr(bidirectional_launches, "HUGE", 5000)
+    for lengths, steps in (((400,), 128), ((400, 400), 32), ((2400,), 32), ((400, 2600), 16)):
+        side = pack(Sequences.from_strings([b"A" * length for length in lengths]))
+        lane: Any = None
+        assert bidirectional_launches.Launches(lane, Model.of(PRESETS[0]), side, side, 1)._steps == steps
