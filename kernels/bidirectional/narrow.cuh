@@ -44,12 +44,14 @@ __device__ inline bool narrow(const Part& part, int direction, int last, const R
           column.make(now);
         now.h = letters.follow(k, now.h, n, m, furthest);
         const int least = other.least(s);
+        const bool meets = met && abs(2 * s - (int)part.known) <= DEEPEST + 1;
         int* const states[] = {&now.h, &now.i1, &now.d1, &now.i2, &now.d2};
+#pragma unroll
         for (int state = 0; state < STATES; state++) {
           int& h = *states[state];
           if ((unsigned)h > (unsigned)m || (unsigned)(h - k) > (unsigned)n || 2 * h - k < least) h = NONE;
           const int row = s - first_met(state, (int)part.known);
-          if (met && (unsigned)row < (unsigned)rows_of(state)) {
+          if (meets && (unsigned)row < (unsigned)rows_of(state)) {
             Offset* const to = met + (first_row(state) + row) * STRIDE;
             to[thread] = h;
             to[BIDIRECTIONAL_COLUMNS] = base;
