@@ -1,11 +1,19 @@
-// Entry points of the bidirectional algorithm for long pairs: letters, sweeps, meetings, leaves.
+// Entry points of the bidirectional algorithm for long pairs: letters, sweeps, meetings, narrow parts, leaves.
 #include "bidirectional/leaf.cuh"
+#include "bidirectional/narrow.cuh"
 #include "bidirectional/sweep.cuh"
 
 extern __shared__ int shared_cells[];
 
-// Packed letters (PackedSequences) of `count` sequences to words of 16, the first on top: words[word_places[i]..) forwards, words[word_places[count + i]..)
-// backwards; and their masks to the same places, two bits a letter.
+// Blocks of a sweep on a multiprocessor, which their registers are to leave room for: of 2,048 threads on some, of 1,536 on others.
+#if __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000
+constexpr int RESIDENT = (WAVEFRONT_PIECES == 2 ? 1536 : 2048) / BIDIRECTIONAL_COLUMNS;
+#else
+constexpr int RESIDENT = 1536 / BIDIRECTIONAL_COLUMNS;
+#endif
+
+// Packed letters (PackedSequences) of `count` sequences to words of 16, the first on top: words[word_places[i]..) forwards, words[word_places[count +
+// i]..) backwards; and their masks to the same places, two bits a letter.
 extern "C" __global__ void bidirectional_words(const unsigned char* codes, const long long* code_offsets, const long long* lengths,
                                                const unsigned char* masks, const long long* mask_offsets, int count, int blocks,
                                                const long long* word_places, unsigned* words, unsigned* word_masks) {
@@ -28,25 +36,27 @@ extern "C" __global__ void bidirectional_words(const unsigned char* codes, const
     }
 }
 
-// Penalties [first_step, first_step + BIDIRECTIONAL_STEPS) of all parts, `tiles` blocks a direction. reach: an antidiagonal that no cell so far is beyond,
-// of each direction, and the last first_step, of each part. keys: where BIDIRECTIONAL_FREE the penalty and diagonal of the end.
-extern "C" __global__ void __launch_bounds__(BIDIRECTIONAL_COLUMNS)
-    bidirectional_sweep(const Part* parts, int tiles, int first_step, const unsigned* words, const unsigned* masks, Offset* rows, int* reach,
-                        unsigned long long* keys) {
+// Penalties [first_step, first_step + BIDIRECTIONAL_STEPS) of all parts, `tiles` blocks a direction. keep: a Keep. far: antidiagonals that no cell so far
+// is beyond. newest: the last first_step of each part. keys: where BIDIRECTIONAL_FREE the penalty and diagonal of the end.
+extern "C" __global__ void __launch_bounds__(BIDIRECTIONAL_COLUMNS, RESIDENT)
+    bidirectional_sweep(const Part* parts, int tiles, int first_step, int keep, const unsigned* words, const unsigned* masks, Offset* rows, int* far,
+                        int* newest, unsigned long long* keys) {
   const int tile = blockIdx.x % tiles, direction = blockIdx.x / tiles % DIRECTIONS, index = blockIdx.x / (tiles * DIRECTIONS);
   const Part& part = parts[index];
   if (finished(part, keys[index], first_step - 1)) return;
-  if (tile == 0 && direction == 0 && threadIdx.x == 0) reach[3 * index + 2] = first_step;
-  sweep(part, direction, tile, first_step, words, masks, rows, reach + 3 * index, keys + index, shared_cells);
+  const bool before = keep != ALL && near(part, far, first_step / GRAIN - 1);
+  if (keep == AGAIN && (part.known >= 0 || before || !near(part, far, (first_step + BIDIRECTIONAL_STEPS) / GRAIN - 1))) return;
+  if (tile == 0 && direction == 0 && threadIdx.x == 0) newest[index] = first_step;
+  sweep(part, direction, tile, first_step, keep != LAST || before, words, masks, rows, far, keys + index, shared_cells);
 }
 
 // What the sweep from first_step on has met, `blocks` blocks a part: the best key of each part, and of each block its best key and forward's column there.
-extern "C" __global__ void bidirectional_meet(const Part* parts, int blocks, int first_step, Offset* rows, const int* reach, unsigned long long* keys,
-                                              unsigned long long* block_keys, int* block_columns) {
+extern "C" __global__ void bidirectional_meet(const Part* parts, int blocks, int first_step, Offset* rows, const int* far, const int* newest,
+                                              unsigned long long* keys, unsigned long long* block_keys, int* block_columns) {
   __shared__ unsigned long long found;
   const int index = blockIdx.x / blocks, block = blockIdx.x % blocks;
   const Part& part = parts[index];
-  if (reach[3 * index + 2] != first_step || reach[3 * index] + reach[3 * index + 1] < part.n + part.m) return;
+  if (newest[index] != first_step || !near(part, far, (first_step + BIDIRECTIONAL_STEPS) / GRAIN - 1)) return;
   if (threadIdx.x == 0) found = block_keys[blockIdx.x];
   __syncthreads();
   const unsigned long long before = found;
@@ -62,12 +72,40 @@ extern "C" __global__ void bidirectional_meet(const Part* parts, int blocks, int
   }
 }
 
+// A part a block: the key of its cut and forward's column there, if its wavefronts are as narrow as a block. keys null: it is measured alone. rows: what
+// the directions of each part may meet.
+extern "C" __global__ void __launch_bounds__(BIDIRECTIONAL_COLUMNS)
+    bidirectional_narrow(const Part* parts, const unsigned* words, const unsigned* masks, Offset* rows, int* far, unsigned long long* keys, int* columns) {
+  __shared__ int bounds[3];
+  __shared__ unsigned long long found;
+  const Part& part = parts[blockIdx.x];
+  const int known = (int)part.known, middle = keys ? (known + DEEPEST) / 2 : 0, old = (int)part.measured;
+  Offset* const met = rows + blockIdx.x * 2LL * MET;
+  for (int pass = 0; pass < (keys ? 2 : 1); pass++) {
+    const int direction = pass == 0 ? 1 - old : old, other = 1 - direction;
+    const Reached reached = {far + part.far[other], (int)part.slots[other], known, (int)(part.n + part.m)};
+    int* const measure = pass == 0 ? far + part.far[direction] : nullptr;
+    if (!narrow(part, direction, pass == 0 ? max(known, middle) : middle, reached, measure, words, masks, keys ? met + direction * MET : nullptr,
+                shared_cells, bounds))
+      return;
+  }
+  if (!keys) return;
+  if (threadIdx.x == 0) found = NO_KEY;
+  __syncthreads();
+  int column = 0;
+  const unsigned long long mine = meet_narrow(part, met, met + MET, &column);
+  atomicMin(&found, mine);
+  __syncthreads();
+  if (mine != NO_KEY && mine == found) keys[blockIdx.x] = mine, columns[blockIdx.x] = column;
+}
+
 // Operations of parts of a known penalty, a block each: runs[part.place..), their number in counts[part], -1 where the penalty is not the part's.
 // row_memory: null, or memory for the rows of every resident block.
 extern "C" __global__ void __launch_bounds__(LEAF_THREADS)
-    bidirectional_leaf(const Part* parts, int count, int* next, const unsigned* words, const unsigned* masks, int width, Offset* row_memory,
-                       unsigned char* direction_memory, long long direction_bytes, unsigned char* op_memory, int steps, unsigned* runs, int* counts) {
-  __shared__ int shared_part;
+    bidirectional_leaf(const Part* parts, int count, int* next, const unsigned* words, const unsigned* masks, const int* far, int width,
+                       Offset* row_memory, unsigned char* direction_memory, long long direction_bytes, unsigned char* op_memory, int steps, unsigned* runs,
+                       int* counts) {
+  __shared__ int shared_part, bounds[2];
   Offset* cells = row_memory ? row_memory + blockIdx.x * (long long)ROWS * (width + 2) : shared_cells;
   while (true) {
     __syncthreads();
@@ -77,7 +115,7 @@ extern "C" __global__ void __launch_bounds__(LEAF_THREADS)
     const int index = shared_part;
     const Part& part = parts[index];
     unsigned char* directions = direction_memory + blockIdx.x * direction_bytes;
-    const Leaf end = leaf_wavefronts(part, words, masks, cells, directions);
+    const Leaf end = leaf_wavefronts(part, words, masks, far, cells, directions, bounds);
     __threadfence_block();
     __syncthreads();
     if (threadIdx.x == 0)

@@ -21,10 +21,13 @@ __device__ constexpr int min2(int a, int b) { return a < b ? a : b; }
 constexpr int STATES = 1 + 2 * WAVEFRONT_PIECES;
 constexpr int DEEPEST = WAVEFRONT_PIECES == 2 ? max2(max2(WAVEFRONT_X, WAVEFRONT_OE1), WAVEFRONT_OE2) : max2(WAVEFRONT_X, WAVEFRONT_OE1);
 constexpr int LEAST_EXTEND = WAVEFRONT_PIECES == 2 ? min2(WAVEFRONT_E1, WAVEFRONT_E2) : WAVEFRONT_E1;
-constexpr int LARGEST_OPEN =
-    WAVEFRONT_PIECES == 0 ? 0 : max2(WAVEFRONT_OE1 - WAVEFRONT_E1, WAVEFRONT_PIECES == 2 ? WAVEFRONT_OE2 - WAVEFRONT_E2 : 0);
+constexpr int LARGEST_OPEN = WAVEFRONT_PIECES == 0 ? 0 : max2(WAVEFRONT_OE1 - WAVEFRONT_E1, WAVEFRONT_PIECES == 2 ? WAVEFRONT_OE2 - WAVEFRONT_E2 : 0);
 // A path of penalty p has its cells to be met at penalties of at most (p + SLACK) / 2.
 constexpr int SLACK = DEEPEST + LARGEST_OPEN - 1;
+
+// Penalties that it is told for how far directions have come by then, and after which narrow wavefronts are looked at; sweeps add a multiple of them.
+constexpr int GRAIN = 16;
+static_assert(BIDIRECTIONAL_STEPS % GRAIN == 0, "a sweep tells how far it has come");
 
 // Rows of a state that a block keeps on chip, M first, then I1, D1, I2, D2.
 constexpr int M_ROWS = DEEPEST + 1;
@@ -35,19 +38,19 @@ constexpr int ROWS = M_ROWS + 2 * GAP1_ROWS + 2 * GAP2_ROWS;
 enum State { M = 0, I1 = 1, D1 = 2, I2 = 3, D2 = 4 };
 
 __device__ constexpr int extension(int state) { return state <= D1 ? WAVEFRONT_E1 : WAVEFRONT_E2; }
-__device__ constexpr int opening(int state) {
-  return state == M ? 0 : state <= D1 ? WAVEFRONT_OE1 - WAVEFRONT_E1 : WAVEFRONT_OE2 - WAVEFRONT_E2;
-}
+__device__ constexpr int opening(int state) { return state == M ? 0 : state <= D1 ? WAVEFRONT_OE1 - WAVEFRONT_E1 : WAVEFRONT_OE2 - WAVEFRONT_E2; }
 
-struct Part {                                       // all indexed by direction where there are two
-  long long query[2], target[2];                    // places of the words of the whole sequences, forwards and backwards
-  long long query_origin[2], target_origin[2];      // letters of those before the part
-  long long n, m;                                   // letters of the part
-  long long state[2];                               // at its begin and at its end
-  long long known;                                  // sweeps: the penalty without the opening of the end's gap, -1: not known; leaves: the whole penalty
-  long long place;                                  // of a sweep's rows, or of a leaf's operations
-  long long width, centre;                          // columns of a row, and that of diagonal 0
-  long long first, last, goal_low, goal_high;       // diagonals on which it may begin and end
+struct Part {                                   // all indexed by direction where there are two
+  long long query[2], target[2];                // places of the words of the whole sequences, forwards and backwards
+  long long query_origin[2], target_origin[2];  // letters of those before the part
+  long long n, m;                               // letters of the part
+  long long state[2];                           // at its begin and at its end
+  long long known;                              // sweeps: the penalty without the opening of the end's gap, -1: not known; leaves: the whole penalty
+  long long place;                              // of a sweep's rows, or of a leaf's operations
+  long long width, centre;                      // columns of a row, and that of diagonal 0
+  long long first, last, goal_low, goal_high;   // diagonals on which it may begin and end
+  long long far[2], slots[2];                   // where it is told how far a direction has come, by GRAIN penalties; how many of them
+  long long measured;                           // the direction of which this was told when the part was cut off
 };
 
 // The letters of a direction. Pair counts from the sequences' own begins.
@@ -94,6 +97,11 @@ __device__ constexpr int rank_of(int state) {
   int before = 0;
   for (int other = 0; other < STATES; other++) before += opening(other) > opening(state) || (opening(other) == opening(state) && other < state);
   return before;
+}
+
+__device__ inline unsigned long long key_of(int total, int lag, int made, int state, int place) {
+  return (unsigned long long)total << TOTAL_AT | (unsigned long long)lag << LAG_AT | (unsigned long long)made << MADE_AT |
+         (unsigned long long)rank_of(state) << RANK_AT | (unsigned)place;
 }
 
 // Whether a part needs no sweep beyond penalty `last`. (Blocks of one launch may see the end that another has just found: theirs may be an earlier one.)

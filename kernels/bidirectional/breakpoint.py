@@ -11,11 +11,14 @@ the optimum are the breakpoint, and it lies at the forward direction's offset. A
 Those ranges are enough: along an optimal path the difference between the penalty so far and the penalty to come changes sign, and it jumps over 0 by so little
 that the cell before or after the jump lies in them. (Into a gap it jumps by opening + 2 extensions, of which M covers opening + extension; inside one by 2
 extensions; out of one by the opening.)
+
+Of a problem whose penalty is known, a cell counts only if the other direction comes to it with what is left of the penalty: `reach` measures how far one
+comes, the other leaves out what that does not come to, and meetings are the same (WAVEFRONT.md 9).
 """
 
 import numpy as np
 
-from tidalign.kernels.bidirectional.direction import extension_of, opening_of, scope_of, slot_of, start, step
+from tidalign.kernels.bidirectional.direction import NOTHING, extension_of, opening_of, scope_of, slot_of, start, step
 from tidalign.kernels.runtime.numba_cache import jit
 
 UNKNOWN = 1 << 60
@@ -74,11 +77,32 @@ def _better(forward, backward, model, f, b, best, lowest, n, m):
 
 
 @jit
-def breakpoint(forward, backward, model, q, n, t, m, back_q, back_t, begin, end, known):
+def _least(model, known, reached, s, letters):
+    """Give the antidiagonal that a cell of penalty s must have come to: the other direction, which `reached` so far, meets it with what is left of `known`."""
+    rest = max(known - s + max(model[2], model[4]), 0)  # in a gap both directions have paid its opening
+    return letters - reached[rest] if rest < len(reached) else 0
+
+
+@jit
+def reach(side, model, q, n, t, m, begin, known, other, spare):
+    """Make one direction's wavefronts of a problem up to its known penalty, or until `spare` cells are spent, for what they reach; gives the last one too."""
+    side = start(side, model, q, n, t, m, begin, NOTHING, NOTHING)
+    s = np.int64(0)
+    while s < known and spare > 0:
+        s += 1
+        side = step(side, model, s, q, n, t, m, _least(model, known, other, s, n + m))
+        here = s % len(side.low)
+        spare -= side.high[here] - side.low[here] + 1
+    return side, s
+
+
+@jit
+def breakpoint(forward, backward, model, q, n, t, m, back_q, back_t, begin, end, known, ahead_reached, behind_reached):
     """Find where a problem is cut: both directions, and (its reduced penalty, the forward part's penalty, the state, v, h). `known`: the reduced penalty, or
     UNKNOWN.
 
-    `back_q`, `back_t`: addresses of the reversed letters from the problem's end on.
+    `back_q`, `back_t`: addresses of the reversed letters from the problem's end on. `ahead_reached`, `behind_reached`: how far forward and backward cells of
+    optimal paths come at most, by penalty, as far as it is known.
     """
     lowest = 0 if known == UNKNOWN else known
     nothing = UNKNOWN if known == UNKNOWN else known + 1
@@ -96,12 +120,12 @@ def breakpoint(forward, backward, model, q, n, t, m, back_q, back_t, begin, end,
         if s > nothing:
             raise RuntimeError("bidirectional alignment: no breakpoint at the known penalty")
         s += 1
-        forward = step(forward, model, s, q, n, t, m)
+        forward = step(forward, model, s, q, n, t, m, _least(model, known, behind_reached, s, n + m))
         ahead = max(ahead, forward.reach[s % scope])
         if forward.reach[s % scope] + behind >= n + m:
             best = _better(forward, backward, model, s, s - 1, best, lowest, n, m)
         if best[0] > lowest:
-            backward = step(backward, model, s, back_q, n, back_t, m)
+            backward = step(backward, model, s, back_q, n, back_t, m, _least(model, known, ahead_reached, s, n + m))
             behind = max(behind, backward.reach[s % scope])
             if backward.reach[s % scope] + ahead >= n + m:
                 best = _better(forward, backward, model, s, s, best, lowest, n, m)

@@ -1,9 +1,10 @@
 """Long pairs on the current CUDA device: the rows of `bidirectional_host`, cut at the same places, several pairs at a time.
 
 Marco-Sola et al. 2023, Optimal gap-affine alignment in O(s) space (BiWFA, Bioinformatics 39:btad074), level by level instead of recursively: all parts of
-all pairs of a group that have as many cuts behind them are cut together, and what is left in the end is aligned together. A sweep adds wavefronts of
-many penalties at once: a block computes some diagonals more on both sides than it owns (sweep.cuh), so blocks never wait for each other, and a
-single pair fills much of the GPU. A group's work goes through one lane (runtime/lanes.py); others run beside it.
+all pairs of a group that have as many cuts behind them are cut together, and what is left in the end is aligned together. Of the first level, a sweep adds
+wavefronts of many penalties at once: a block computes some diagonals more on both sides than it owns (sweep.cuh), so blocks never wait for each other, and a
+single pair fills much of the GPU. Of the others, a block makes all of a part (narrow.cuh). A group's work goes through one lane (runtime/lanes.py); others run
+beside it.
 """
 
 from collections.abc import Iterator
@@ -31,8 +32,11 @@ GROUP_PAIRS, GROUP_LETTERS = 32, 1 << 23
 THREADS = 4
 """Threads that pack letters and put operations together while the device works on other groups."""
 
-SUBPROBLEM = np.dtype([(name, np.int64) for name in ("pair", "q0", "q1", "t0", "t1", "begin", "end", "penalty")])
-"""Rows [q0, q1) and columns [t0, t1) of a pair, the states at begin and end, and the penalty in units, -1 where it is unknown (bidirectional_host.Part)."""
+SUBPROBLEM = np.dtype(
+    [*((name, np.int64) for name in ("pair", "q0", "q1", "t0", "t1", "begin", "end", "penalty")), *((name, np.int64, 2) for name in ("far", "slots"))]
+)
+"""Rows [q0, q1) and columns [t0, t1) of a pair, the states at begin and end, and the penalty in units, -1 where it is unknown (bidirectional_host.Part); where
+Launches keeps how far each direction comes, and how much of it, 0 where that is not known."""
 
 
 def align(queries: Letters, targets: Letters, rows: list[int], settings: CallSettings) -> tuple[dict[int, Alignments], list[int]]:
@@ -52,17 +56,23 @@ def align(queries: Letters, targets: Letters, rows: list[int], settings: CallSet
                 yield target_side.done
                 group = _Group(lane, threads, query_side.result(), target_side.result(), settings)
                 found.update(zip(these, (yield from group.align()), strict=True))
-            except (cupy.cuda.memory.OutOfMemoryError, DeviceLimit):
+            except (cupy.cuda.memory.OutOfMemoryError, DeviceLimit) as error:
                 lane.stream.synchronize()
                 cupy.get_default_memory_pool().free_all_blocks()
-                if len(these) == 1:
+                if len(these) > 1:
+                    pending += [these[len(these) // 2 :], these[: len(these) // 2]]
+                elif isinstance(error, DeviceLimit):
                     left.extend(these)
                 else:
-                    pending += [these[len(these) // 2 :], these[: len(these) // 2]]
+                    crowded.extend(these)
 
+    crowded: list[int] = []  # no memory while others had it
     with ThreadPoolExecutor(THREADS) as threads:
         run(partial(job, these) for these in _groups(queries, targets, rows))
-    return found, left
+        again, crowded = crowded, []
+        for row in again:
+            run([partial(job, [row])])
+    return found, left + crowded
 
 
 def _groups(queries: Letters, targets: Letters, rows: list[int]) -> Iterator[list[int]]:
@@ -172,15 +182,15 @@ class _Group:
         """Cut each part in two, but for those whose penalty turns out to be at most `smallest`; penalties found are those of the pairs, too."""
         known = np.where(parts["penalty"] < 0, -1, parts["penalty"] - self._launches.openings[parts["end"]])
         table = self._launches.table(parts, known)
-        keys, block_keys, block_columns = yield from self._launches.sweep(table)
+        keys, h = yield from self._launches.cuts(table)
         total = (keys >> np.uint64(40)).astype(np.int64)
         lag, made, rank = ((keys >> np.uint64(at)).astype(np.int64) & mask for at, mask in ((31, 511), (30, 1), (27, 7)))
         k = (keys & np.uint64(MAX_LETTERS - 1)).astype(np.int64) - table["n"]
         state = np.argsort(-self._launches.openings, kind="stable")[rank]
         newest = (total + lag) // 2
         before = np.where(made == 0, newest, newest - (lag - self._launches.openings[state]))
-        h = np.take_along_axis(block_columns, np.argmin(block_keys, axis=1)[:, None], axis=1)[:, 0].astype(np.int64)
         parts = parts.copy()
+        parts["far"], parts["slots"] = table["far"], table["slots"]
         unknown = parts["penalty"] < 0
         parts["penalty"][unknown] = whole["penalty"][parts["pair"][unknown]] = total[unknown]
         entire = unknown & (parts["penalty"] <= smallest)
@@ -188,6 +198,7 @@ class _Group:
         left["q1"] = right["q0"] = parts["q0"] + h - k
         left["t1"] = right["t0"] = parts["t0"] + h
         left["end"] = right["begin"] = state
+        left["slots"][:, 1] = right["slots"][:, 0] = 0
         left["penalty"], right["penalty"] = before, parts["penalty"] - before
         return np.concatenate([parts[entire], left[~entire], right[~entire]])
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tidalign.kernels.runtime.numba_cache import jit
+from tidalign.kernels.runtime.numba_cache import inline, jit
 from tidalign.kernels.runtime.vectors import load_u64, zeros_below
 
 NULL = np.int32(-(1 << 29))
@@ -31,28 +31,29 @@ class Direction(NamedTuple):
     low: np.ndarray  # int64[scope], by penalty modulo scope: first diagonal with a live cell of any state
     high: np.ndarray  # int64[scope]
     reach: np.ndarray  # int64[scope]: an antidiagonal (query + target letters used) that no state is beyond
+    reached: np.ndarray  # int64[steps, or more], by penalty: the same of all wavefronts so far
     centre: int
 
 
-@jit
+@inline
 def scope_of(model):
     """Count the rows of M that a step may look back to, the new one included. `model`: (states, x, o1, e1, o2, e2) in units, states 1, 3 or 5."""
     return max(model[1], model[2] + model[3], model[4] + model[5]) + 1
 
 
-@jit
+@inline
 def extension_of(model, state):
     """Price one more letter in gap state 1..4 (I1, D1, I2, D2)."""
     return model[3] if state <= 2 else model[5]
 
 
-@jit
+@inline
 def opening_of(model, state):
     """Price the opening of gap state 1..4; 0 for M."""
     return 0 if state == 0 else (model[2] if state <= 2 else model[4])
 
 
-@jit
+@inline
 def slot_of(model, state, s):
     """Find the row that holds a state (0 M, 1 I1, 2 D1, 3 I2, 4 D2) at penalty s."""
     scope = scope_of(model)
@@ -69,7 +70,9 @@ def new_direction(model):
     scope = scope_of(model)
     slots = scope + sum(extension_of(model, state) + 1 for state in range(1, model[0]))
     edges = np.empty((3, scope), np.int64)
-    return Direction(np.empty((slots, FIRST_CAPACITY), np.int32), np.empty((2, slots), np.int64), edges[0], edges[1], edges[2], FIRST_CAPACITY // 2)
+    return Direction(
+        np.empty((slots, FIRST_CAPACITY), np.int32), np.empty((2, slots), np.int64), edges[0], edges[1], edges[2], np.empty(0, np.int64), FIRST_CAPACITY // 2
+    )
 
 
 @jit
@@ -86,24 +89,32 @@ def _widen(side, low, high):
         a, b = side.filled[0, slot], side.filled[1, slot]
         for k in range(a, b + 1):
             rows[slot, k - low] = side.rows[slot, k + side.centre]
-    return Direction(rows, side.filled, side.low, side.high, side.reach, -low)
+    return Direction(rows, side.filled, side.low, side.high, side.reach, side.reached, -low)
 
 
-@jit
+@inline
+def _note(side, s):
+    """Keep how far wavefronts up to s, the newest, have come."""
+    far = side.reach[s % len(side.reach)]
+    if s >= len(side.reached):
+        longer = np.empty(2 * s + FIRST_CAPACITY, np.int64)
+        longer[:s] = side.reached
+        side = Direction(side.rows, side.filled, side.low, side.high, side.reach, longer, side.centre)
+    side.reached[s] = far if s == 0 else max(far, side.reached[s - 1])
+    return side
+
+
+@inline
 def _define(side, slot, low, high):
     """Make a row readable on [low, high]: NULL where it held nothing."""
     a, b = side.filled[0, slot], side.filled[1, slot]
-    row = side.rows[slot]
     if a > b:
-        row[low + side.centre : high + 1 + side.centre] = NULL
-        side.filled[0, slot], side.filled[1, slot] = low, high
-        return
-    if low < a:
-        row[low + side.centre : a + side.centre] = NULL
-        side.filled[0, slot] = low
-    if high > b:
-        row[b + 1 + side.centre : high + 1 + side.centre] = NULL
-        side.filled[1, slot] = high
+        a, b = high + 1, high
+    for k in range(low, a):
+        side.rows[slot, k + side.centre] = NULL
+    for k in range(b + 1, high + 1):
+        side.rows[slot, k + side.centre] = NULL
+    side.filled[0, slot], side.filled[1, slot] = min(low, a), max(high, b)
 
 
 @jit
@@ -127,10 +138,10 @@ def start(side, model, q, n, t, m, state, first, last):
             side.rows[slot, side.centre] = 0
     side.low[0], side.high[0] = first, last
     side.reach[0] = _extend(row[first + side.centre : last + 1 + side.centre], first, q, n, t, m)
-    return side
+    return _note(side, NOTHING)
 
 
-@jit
+@inline
 def _extend(row, low, q, n, t, m):
     """Drop the offsets of `row` that left the matrix and slide the others over matching letters; gives an antidiagonal that no state is beyond."""
     reach = -1
@@ -153,7 +164,7 @@ def _extend(row, low, q, n, t, m):
     return reach
 
 
-@jit
+@inline
 def _next_1(mismatch, gap, new):
     """Compute the next wavefront of one state. Here and below a source of gaps has a column more on each side, and cells outside the matrix are left to
     `_extend`."""
@@ -161,7 +172,7 @@ def _next_1(mismatch, gap, new):
         new[j] = max(np.int32(max(mismatch[j], gap[j]) + 1), gap[j + 2])
 
 
-@jit
+@inline
 def _next_3(mismatch, opening, insertion, deletion, new, new_i, new_d):
     """Compute the next wavefront of three states, M and the gaps of one piece."""
     for j in range(len(new)):
@@ -172,7 +183,7 @@ def _next_3(mismatch, opening, insertion, deletion, new, new_i, new_d):
         new[j] = max(np.int32(mismatch[j] + 1), max(i, d))
 
 
-@jit
+@inline
 def _add_piece(opening, insertion, deletion, new, new_i, new_d):
     """Compute the gap states of the second piece, and raise M to what they reach."""
     for j in range(len(new)):
@@ -183,7 +194,7 @@ def _add_piece(opening, insertion, deletion, new, new_i, new_d):
         new[j] = max(new[j], max(i, d))
 
 
-@jit
+@inline
 def _union(side, s, wider, low, high):
     """Widen [low, high] to hold the diagonals of wavefront s, and `wider` more on each side."""
     here = s % len(side.low)
@@ -192,33 +203,33 @@ def _union(side, s, wider, low, high):
     return min(low, side.low[here] - wider), max(high, side.high[here] + wider)
 
 
-@jit
+@inline
 def _source(side, slot, low, high):
     """Give the columns of a row for diagonals [low, high], to be read."""
     _define(side, slot, low, high)
     return side.rows[slot, low + side.centre : high + 1 + side.centre]
 
 
-@jit
+@inline
 def _target(side, slot, low, high):
     """Give the columns of a row for diagonals [low, high], to be written."""
     side.filled[0, slot], side.filled[1, slot] = low, high
     return side.rows[slot, low + side.centre : high + 1 + side.centre]
 
 
-@jit
-def _alive(side, model, s, k, n, m):
-    """Tell whether any state holds a cell of the matrix on diagonal k of wavefront s."""
+@inline
+def _alive(side, model, s, k, n, m, least):
+    """Tell whether any state holds a cell of the matrix, on antidiagonal `least` or beyond, on diagonal k of wavefront s."""
     for state in range(model[0]):
         h = side.rows[slot_of(model, state, s), k + side.centre]
-        if 0 <= h <= m and 0 <= h - k <= n:
+        if 0 <= h <= m and 0 <= h - k <= n and 2 * h - k >= least:
             return True
     return False
 
 
 @jit
-def step(side, model, s, q, n, t, m):
-    """Make wavefront s from those before it."""
+def step(side, model, s, q, n, t, m, least):
+    """Make wavefront s from those before it, without the outermost diagonals whose cells are all before antidiagonal `least`."""
     states, x, o1, e1, o2, e2 = model
     here = slot_of(model, M, s)
     low, high = _union(side, s - x, NOTHING, FAR, -FAR)
@@ -234,7 +245,7 @@ def step(side, model, s, q, n, t, m):
             slot = slot_of(model, state, s)
             side.filled[0, slot], side.filled[1, slot] = 1, 0
         side.low[here], side.high[here], side.reach[here] = 1, 0, -1
-        return side
+        return _note(side, s)
     if low - 1 + side.centre < 0 or high + 1 + side.centre >= side.rows.shape[1]:
         side = _widen(side, low - 1, high + 1)
     mismatch = _source(side, slot_of(model, M, s - x), low, high)
@@ -256,12 +267,12 @@ def step(side, model, s, q, n, t, m):
         new_d = _target(side, slot_of(model, D2, s), low, high)
         _add_piece(opening, insertion, deletion, new, new_i, new_d)
     side.reach[here] = _extend(new, low, q, n, t, m)
-    while low <= high and not _alive(side, model, s, low, n, m):
+    while low <= high and not _alive(side, model, s, low, n, m, least):
         low += 1
-    while low <= high and not _alive(side, model, s, high, n, m):
+    while low <= high and not _alive(side, model, s, high, n, m, least):
         high -= 1
     side.low[here], side.high[here] = (low, high) if low <= high else (1, 0)
-    return side
+    return _note(side, s)
 
 
 @jit
@@ -278,4 +289,4 @@ def free_end(side, model, q, n, t, m, free):
             if (h == m and n - (h - k) <= query_end) or (h >= 0 and h - k == n and m - h <= target_end):
                 return s, h - k, h
         s += 1
-        side = step(side, model, s, q, n, t, m)
+        side = step(side, model, s, q, n, t, m, NOTHING)

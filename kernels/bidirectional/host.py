@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tidalign.kernels.bidirectional.breakpoint import UNKNOWN, breakpoint
+from tidalign.kernels.bidirectional.breakpoint import UNKNOWN, breakpoint, reach
 from tidalign.kernels.bidirectional.direction import Direction, free_end, new_direction, opening_of, scope_of
 from tidalign.kernels.letters.host import BEHIND, SENTINEL
 from tidalign.kernels.runtime.numba_cache import jit
@@ -32,22 +32,33 @@ LEAF = 1024
 CIGARs depend on it: it is a constant of the product, not of the machine.
 """
 
+MEASURED = 2048
+"""Parts of a penalty above this many gap letters' are measured before they are cut: most diagonals are left out then, but there are more steps.
+
+No result depends on it.
+"""
+
 Letters = npt.NDArray[np.uint8]
 """Encoded letters (letters/host.py) with BEHIND sentinels behind them."""
 
 Integers = npt.NDArray[np.int64]
+NOTHING_REACHED = np.empty(0, np.int64)
 Model = tuple[int, int, int, int, int, int]
 Free = tuple[int, int, int, int]
 
 
 class Subproblem(NamedTuple):
-    """Rows and columns of the matrix, first and last; states; the penalty in units, with the opening of the end state, or UNKNOWN where it is not known yet."""
+    """Rows and columns of the matrix, first and last; states; the penalty in units, with the opening of the end state, or UNKNOWN where it is not known yet.
+
+    `reached`: how far forward and backward cells of optimal paths come at most, by penalty, as far as it is known.
+    """
 
     query: tuple[int, int]
     target: tuple[int, int]
     begin: int
     end: int
     penalty: int
+    reached: tuple[Integers, Integers] = (NOTHING_REACHED, NOTHING_REACHED)
 
 
 def align_encoded(
@@ -97,7 +108,7 @@ def align_long(
                 t0      t0 + h            t1
     """
     n, m = len(query) - BEHIND, len(target) - BEHIND
-    directions = new_direction(model), new_direction(model)
+    directions = [new_direction(model), new_direction(model)]
     rows, columns = (0, n), (0, m)
     if any(free):
         query_begin, query_end, target_begin, target_end = (min(letters, length) for letters, length in zip(free, (n, n, m, m), strict=True))
@@ -122,13 +133,21 @@ def align_long(
                 _finish(memory, query[q0:q1], target[t0:t1], model, part)
             continue
         known = UNKNOWN if part.penalty == UNKNOWN else part.penalty - opening_of(model, part.end)
+        ahead = query.ctypes.data + q0, q1 - q0, target.ctypes.data + t0, t1 - t0, part.begin
+        behind = back_query.ctypes.data + n - q1, q1 - q0, back_target.ctypes.data + m - t1, t1 - t0, part.end
+        reached = list(part.reached)
+        if known != UNKNOWN and known > MEASURED * (extension := min(model[3], model[5]) if model[0] == 5 else model[3]):
+            new = 1 if len(reached[0]) else 0  # what the part that this one was cut from does not tell of
+            measured, made = reach(directions[new], model, *(ahead, behind)[new], known, reached[1 - new], known * known // (32 * extension))
+            directions[new] = Direction(*measured)
+            reached[new] = directions[new].reached[: made + 1].copy()
         forward, backward, (reduced, before, state, v, h) = breakpoint(
-            *directions, model,
-            query.ctypes.data + q0, q1 - q0, target.ctypes.data + t0, t1 - t0,
-            back_query.ctypes.data + n - q1, back_target.ctypes.data + m - t1,
-            part.begin, part.end, known,
-        )  # fmt: skip
-        directions = Direction(*forward), Direction(*backward)
+            *directions, model, *ahead[:4], behind[0], behind[2], part.begin, part.end, known, *reached
+        )
+        directions = [Direction(*forward), Direction(*backward)]
+        for way, share in enumerate((before, reduced + opening_of(model, state) - before)):
+            if len(reached[way]) <= share:
+                reached[way] = directions[way].reached[: share + 1].copy()
         if part.penalty == UNKNOWN:
             penalty = reduced
             if not keep:
@@ -137,8 +156,8 @@ def align_long(
             if penalty <= leaf:
                 parts.append(part)
                 continue
-        parts.append(Subproblem((q0 + v, q1), (t0 + h, t1), state, part.end, part.penalty - before))
-        parts.append(Subproblem((q0, q0 + v), (t0, t0 + h), part.begin, state, before))
+        parts.append(Subproblem((q0 + v, q1), (t0 + h, t1), state, part.end, part.penalty - before, (NOTHING_REACHED, reached[1])))
+        parts.append(Subproblem((q0, q0 + v), (t0, t0 + h), part.begin, state, before, (reached[0], NOTHING_REACHED)))
     return penalty, rows, columns
 
 

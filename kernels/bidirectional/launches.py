@@ -13,27 +13,43 @@ from tidalign.kernels.wavefront.device import SMALL
 from tidalign.kernels.wavefront.model import Model
 
 Integers = npt.NDArray[np.int64]
+Keys = npt.NDArray[np.uint64]
 Subproblems = npt.NDArray[np.void]
 
-SHAPES = ((32, 512), (16, 128))
-"""Penalties a sweep adds, and diagonals of a block: the first whose rows fit on chip."""
+SHAPES = ((128, 512), (32, 512), (16, 512), (16, 128))
+"""Penalties a sweep adds, and diagonals of a block: the first whose rows fit on chip, from the second on for groups of more than FEW letters, from the third
+on for a HUGE pair."""
 
-POLL_SWEEPS = 16
-"""Sweeps between two looks at what they found."""
+FEW, HUGE = 1 << 18, 1 << 22
+"""Letters of a group that does not fill the device, so that launches are what it waits for; letters of a pair whose rows are what memory is short for, as there
+are more of them the more penalties a sweep adds."""
+
+GRAIN = 16  # bidirectional.cuh
+
+LIGHT_BLOCKS = 256
+"""Blocks of a sweep from which on it first keeps no rows but those that the next one reads: memory is what sweeps of many blocks wait for."""
+
+ALL, LAST, AGAIN = 0, 1, 2  # sweep.cuh
+
+POLL_STEPS = 512
+"""Penalties between two looks at what sweeps found."""
 
 FIRST_STEPS = 2048
-"""Penalties that rows are allotted for at first where the penalty is unknown; twice as many each time."""
+"""Penalties that rows are allotted for at first where the penalty is unknown; then twice as many, until it can be told how many are enough."""
 
 MEET_BLOCKS, MEET_THREADS = 32, 256
 WORD_BLOCKS, WORD_THREADS = 16, 256
-LEAF_THREADS = 512
+LEAF_THREADS = 256
 
 # What keys of 64 bits hold (bidirectional.cuh).
 MAX_LETTERS, MAX_STEPS, MAX_LAG = 1 << 27, 1 << 23, 511
 NO_KEY = np.uint64(2**64 - 1)
 
-_BOTH = ("query", "target", "query_origin", "target_origin", "state")  # one for each direction
-_FIELDS = ("query", "target", "query_origin", "target_origin", "n", "m", "state", "known", "place", "width", "centre", "first", "last", "goal_low", "goal_high")
+_BOTH = ("query", "target", "query_origin", "target_origin", "state", "far", "slots")  # one for each direction
+_FIELDS = (
+    *("query", "target", "query_origin", "target_origin", "n", "m", "state", "known", "place", "width", "centre", "first", "last", "goal_low", "goal_high"),
+    *("far", "slots", "measured"),
+)
 TABLE = np.dtype({"names": _FIELDS, "formats": [np.dtype((np.int64, 2)) if name in _BOTH else np.dtype(np.int64) for name in _FIELDS]})
 """The struct Part of bidirectional.cuh."""
 
@@ -48,8 +64,11 @@ class Launches:
         self.openings = np.array([0, *(each for each in opening for _ in "ID")])
         self._least = min(model.extend[: max(model.pieces, 1)])
         self._slack = model.deepest + int(self.openings.max()) - 1
-        fitting = [shape for shape in SHAPES if self._sweep_bytes(*shape) <= compiler.most_shared_bytes()]
-        if not fitting or self._slack + 1 > MAX_LAG or (queries.lengths + targets.lengths).max() >= MAX_LETTERS:
+        letters = queries.lengths + targets.lengths
+        fitting = [
+            shape for shape in SHAPES[int(letters.sum() > FEW) + int(letters.max() >= HUGE) :] if self._sweep_bytes(*shape) <= compiler.most_shared_bytes()
+        ]
+        if not fitting or self._slack + 1 > MAX_LAG or letters.max() >= MAX_LETTERS:
             raise DeviceLimit("these penalties or lengths are more than the bidirectional kernels take")
         self._steps, self._columns = fitting[0]
         self._send()
@@ -66,6 +85,7 @@ class Launches:
         ends = np.cumsum([side.lengths // 16 + 2 for side in self._sides for _ in range(2)])
         self._places = np.concatenate([[0], ends[:-1]]).reshape(2, 2, count)  # by side and direction
         self._words = cupy.empty(int(ends[-1]), np.uint32)
+        self._far = cupy.zeros(0, np.int32)  # how far directions of all parts have come, each at its place
         self._masks = cupy.empty(int(ends[-1]), np.uint32) if self._ambiguous else None
         function = self._kernel("bidirectional_words")
         for side, places in zip(self._sides, self._places, strict=True):
@@ -90,8 +110,67 @@ class Launches:
             table[f"{name}_origin"] = np.stack([parts[begin], self._sides[side].lengths[parts["pair"]] - parts[end]], axis=1)
             table[count] = parts[end] - parts[begin]
         table["state"] = np.stack([parts["begin"], parts["end"]], axis=1)
-        table["known"] = known
+        table["known"], table["far"], table["slots"] = known, parts["far"], parts["slots"]
         return table
+
+    def cuts(self, table: Subproblems) -> Steps[tuple[Keys, Integers]]:
+        """Find where parts are cut: their keys, and forward's columns there. Tells in the table where it is kept how far both directions of each came."""
+        keys, columns = np.full(len(table), NO_KEY), np.zeros(len(table), np.int64)
+        told = np.flatnonzero((table["slots"] > 0).any(axis=1))
+        if len(told):
+            part = table[told]
+            keys[told], columns[told] = yield from self._narrow(part)
+            table[told] = part
+        wide = np.flatnonzero(keys == NO_KEY)
+        if len(wide):
+            part = table[wide]
+            most = np.where(part["known"] < 0, self._worst(part["n"], part["m"]), part["known"])
+            self._tell(part, np.repeat((most + self._slack)[:, None] // 2, 2, axis=1))
+            keys[wide], block_keys, block_columns = yield from self.sweep(part)
+            columns[wide] = np.take_along_axis(block_columns, np.argmin(block_keys, axis=1)[:, None], axis=1)[:, 0]
+            table[wide] = part
+        return keys, columns
+
+    def _worst(self, n: Integers, m: Integers) -> Integers:
+        """Give a penalty that no pair is above: that of two gaps."""
+        model = self._model
+        worst: Integers = np.minimum(2 * model.open_extend[0] + (n + m) * model.extend[0], MAX_STEPS)
+        return worst
+
+    def _tell(self, table: Subproblems, penalties: Integers) -> None:
+        """Keep room for how far directions come, up to these penalties, where they are not negative."""
+        import cupy
+
+        asked = penalties >= 0
+        table["slots"][asked] = penalties[asked] // GRAIN + 1
+        ends = np.cumsum(table["slots"][asked])
+        held = len(self._far)
+        table["far"][asked] = held + ends - table["slots"][asked]
+        far = cupy.full(held + int(ends[-1]), -1, np.int32)
+        far[:held] = self._far
+        self._far = far
+
+    def _narrow(self, table: Subproblems) -> Steps[tuple[Keys, Integers]]:
+        """Cut parts of which one direction was measured: keys and columns. Those that a block is not wide enough for have none."""
+        import cupy
+
+        keys, columns = cupy.full(len(table), NO_KEY), cupy.zeros(len(table), np.int32)
+        self._measure(table, np.maximum(table["known"], (table["known"] + self._model.deepest) // 2), keys, columns)
+        fetched = yield from self._lane.fetch(keys, columns)
+        return fetched[0].copy(), fetched[1].astype(np.int64)
+
+    def _measure(self, table: Subproblems, penalties: Integers, keys: Any = None, columns: Any = None) -> None:
+        """Measure up to these penalties the direction of each part that was not measured, and cut the part if there is room for its key."""
+        import cupy
+
+        table["measured"] = np.where(table["slots"][:, 0] > 0, 0, 1)
+        self._tell(table, np.where(np.arange(2) == table["measured"][:, None], -1, penalties[:, None]))
+        shared = self._sweep_bytes(self._steps, self._columns)
+        rows = None if keys is None else cupy.empty(len(table) * 2 * shared // 4, np.int32)
+        function = self._kernel("bidirectional_narrow", shared_bytes=shared)
+        compiler.launch(
+            *(function, len(table), self._columns, _on_device(table), self._words, self._masks, rows, self._far, keys, columns), shared_bytes=shared
+        )
 
     def sweep(self, table: Subproblems, *, free: bool = False) -> Steps[tuple[Any, Any, Any]]:
         """Make wavefronts until every part has its key: keys, and of each block of `bidirectional_meet` the best key and forward's column there."""
@@ -104,18 +183,27 @@ class Launches:
         sweep, meet = self._kernel("bidirectional_sweep", free=free, shared_bytes=shared), self._kernel("bidirectional_meet", free=free)
         own = self._columns - 2 * ((steps - 1) // self._least + 1)
         ring = directions * (model.deepest + steps + sum(2 * (extension + steps) for extension in model.extend[: model.pieces]))
-        reach = cupy.full(3 * count, -1, np.int32)
+        far, newest = self._far, cupy.full(count, -1, np.int32)
         keys, block_keys = cupy.full(count, NO_KEY), cupy.full((count, MEET_BLOCKS), NO_KEY)
         block_columns = cupy.zeros((count, MEET_BLOCKS), np.int32)
-        rows, on_device, allotted, first = None, None, 0, 0
+        rows, on_device, first = None, None, 0
+        allotted, done = np.zeros(count, np.int64), np.zeros(count, np.bool_)
         while True:
-            many = POLL_SWEEPS if least_known < 0 else max(1, min(8 * POLL_SWEEPS, (most_known + self._slack) // 2 // steps + 1 - first // steps))
-            if first + many * steps > allotted:
-                allotted = max(FIRST_STEPS, 2 * allotted, first + many * steps)
-                if allotted > MAX_STEPS:
+            many = (
+                max(1, POLL_STEPS // steps)
+                if least_known < 0
+                else max(1, min(8 * POLL_STEPS // steps, (most_known + self._slack) // 2 // steps + 1 - first // steps))
+            )
+            if (first + many * steps > allotted[~done]).any():
+                wanted = np.maximum(2 * allotted, FIRST_STEPS)
+                if rows is not None and least_known < 0 and not free:
+                    (told,) = yield from self._lane.fetch(far)
+                    wanted = self._expected(table, told, first, wanted)
+                allotted = np.where(done, allotted, np.maximum(np.maximum(wanted, allotted), first + many * steps))
+                if allotted.max() > MAX_STEPS:
                     raise DeviceLimit("a penalty is more than the bidirectional kernels take")
                 before = table.copy()
-                size = self._allot(table, np.full(count, allotted) if least_known < 0 else (table["known"] + self._slack) // 2 + steps + 1, ring)
+                size = self._allot(table, allotted if least_known < 0 else (table["known"] + self._slack) // 2 + steps + 1, ring)
                 larger = cupy.empty(size, np.int32)
                 if rows is not None:
                     _move(before, table, rows, larger, ring)
@@ -125,26 +213,42 @@ class Launches:
                 wide = last // self._least + 1
                 settings = int(min(wide - table["first"].min(), table["n"].max()) + 1 + min(wide + table["last"].max(), table["m"].max()))
                 tiles = -(-settings // own)
-                compiler.launch(
-                    *(sweep, count * directions * tiles, self._columns, on_device, tiles, first, self._words, self._masks, rows, reach, keys),
-                    shared_bytes=shared,
-                )
+                blocks = count * directions * tiles
+                for keep in (LAST, AGAIN) if least_known < 0 and not free and blocks >= LIGHT_BLOCKS else (ALL,):
+                    compiler.launch(
+                        *(sweep, blocks, self._columns, on_device, tiles, first, keep, self._words, self._masks, rows, far, newest, keys), shared_bytes=shared
+                    )
                 if not free and 2 * last >= least_known:
-                    compiler.launch(meet, count * MEET_BLOCKS, MEET_THREADS, on_device, MEET_BLOCKS, first, rows, reach, keys, block_keys, block_columns)
+                    compiler.launch(
+                        *(meet, count * MEET_BLOCKS, MEET_THREADS, on_device, MEET_BLOCKS, first, rows, far, newest, keys, block_keys, block_columns)
+                    )
                 first += steps
             fetched = yield from self._lane.fetch(keys, block_keys, block_columns)
-            found = fetched[0] != NO_KEY
             total = (fetched[0] >> np.uint64(40)).astype(np.int64)
-            if (found & (free | (table["known"] >= 0) | (2 * (first - 1) >= total + self._slack))).all():
+            done = (fetched[0] != NO_KEY) & (free | (table["known"] >= 0) | (2 * (first - 1) >= total + self._slack))
+            if done.all():
                 return fetched[0].copy(), fetched[1].copy(), fetched[2].copy()
             if least_known >= 0 and 2 * first > most_known + self._slack + 2:
                 raise RuntimeError("bidirectional alignment: no breakpoint at the known penalty")
+
+    def _expected(self, table: Subproblems, told: Integers, first: int, otherwise: Integers) -> Integers:
+        """Estimate up to which penalty the directions of each part go, as they have come so far; or `otherwise` where that is too little of the way."""
+        come = told[table["far"] + np.minimum(first // GRAIN, table["slots"][:, :1]) - 1].sum(axis=1)
+        letters = table["n"] + table["m"]
+        enough = (1.03 * first * letters / np.maximum(come, 1)).astype(np.int64) + self._slack + POLL_STEPS
+        return np.where(come < letters // 8, otherwise, enough)
 
     def leaves(self, table: Subproblems) -> Steps[tuple[npt.NDArray[np.uint32], npt.NDArray[np.int32]]]:
         """Trace the operations of parts of a known penalty, the dearest first; and how many each has at its `place`, which this sets."""
         import cupy
 
         penalties, letters = table["known"], table["n"] + table["m"]
+        backward = (table["slots"][:, 0] > 0) & (table["slots"][:, 1] == 0)
+        if backward.any():  # from the end, so that leaves make the cells alone which are met
+            part = table[backward]
+            part["known"] -= self.openings[part["state"][:, 1]]
+            self._measure(part, part["known"])
+            table["far"][backward], table["slots"][backward] = part["far"], part["slots"]
         most = 2 * np.minimum(penalties // min(self._model.mismatch, self._least), letters) + 1
         ends = np.cumsum(most)
         table["place"] = ends - most
@@ -159,7 +263,7 @@ class Launches:
         blocks = max(1, min(compiler.resident(function, LEAF_THREADS, shared), len(table), SMALL // scratch))
         runs, counts = cupy.empty(int(ends[-1]), np.uint32), cupy.empty(len(table), np.int32)
         compiler.launch(
-            *(function, blocks, LEAF_THREADS, _on_device(table), len(table), cupy.zeros(1, np.int32), self._words, self._masks, width),
+            *(function, blocks, LEAF_THREADS, _on_device(table), len(table), cupy.zeros(1, np.int32), self._words, self._masks, self._far, width),
             None if shared else cupy.empty(blocks * row_bytes // 4, np.int32),
             *(cupy.empty(blocks * dearest * width, np.uint8), np.int64(dearest * width), cupy.empty(blocks * (dearest + 1), np.uint8), dearest),
             *(runs, counts),

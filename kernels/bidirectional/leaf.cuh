@@ -1,9 +1,9 @@
 // Leaves: parts whose penalty is known and small enough to keep a direction for every cell. A block a part.
 #pragma once
-#include "bidirectional/bidirectional.cuh"
+#include "bidirectional/column.cuh"
 #include "scoring/sources.cuh"
 
-constexpr int LEAF_THREADS = 512;
+constexpr int LEAF_THREADS = 256;
 
 struct Leaf {  // where the way back begins; penalty -1: not found
   int penalty, state;
@@ -17,7 +17,8 @@ __device__ inline Diagonals band_of(const Part& part) {
   return {max(min(goal, 0) - spare, -(int)part.n), min(max(goal, 0) + spare, (int)part.m)};
 }
 
-__device__ inline Leaf leaf_wavefronts(const Part& part, const unsigned* words, const unsigned* masks, Offset* cells, unsigned char* directions) {
+__device__ inline Leaf leaf_wavefronts(const Part& part, const unsigned* words, const unsigned* masks, const int* far, Offset* cells,
+                                       unsigned char* directions, int* bounds) {
   const int thread = threadIdx.x;
   const int n = (int)part.n, m = (int)part.m, begin = (int)part.state[0], end = (int)part.state[1], penalty = (int)part.known;
   const Pair pair = letters_of(part, 0, words, masks);
@@ -32,7 +33,9 @@ __device__ inline Leaf leaf_wavefronts(const Part& part, const unsigned* words, 
     at[0] = pair.extend(from_target - from_query, from_target) - from_target;
     if (begin != M) at[(begin == I1 ? I1_AT : begin == D1 ? D1_AT : begin == I2 ? I2_AT : D2_AT) * stride] = 0;
   }
+  const Reached backward = {far + part.far[1], (int)part.slots[1], penalty - opening(end), n + m};
   int row = 0, row1 = 0, row2 = 0;
+  Diagonals held = {0, 0}, here = held;  // on which there are cells, and may be until this is looked at again
   for (int s = 0;; s++) {
     __syncthreads();
     // All letters of the end's gap may lie beyond the end; then they do.
@@ -42,13 +45,22 @@ __device__ inline Leaf leaf_wavefronts(const Part& part, const unsigned* words, 
       if (end != M && at[last * stride + m - n] >= m) return {s, end};
       return {-1, M};
     }
+    if (s % GRAIN == 0) {
+      int lowest = 1 << 30, highest = -(1 << 30);
+      for (int k = here.low + thread; k <= here.high; k += LEAF_THREADS)
+        for (int i = 0; i < ROWS; i++)
+          if (at[i * stride + k] >= 0) lowest = min(lowest, k), highest = max(highest, k);
+      held = held_by(lowest, highest, bounds);
+      here = {max(band.low, held.low - NARROW_HALO), min(band.high, held.high + NARROW_HALO)};
+    }
+    const int least = backward.least(s + 1);
     row = row + 1 == M_ROWS ? 0 : row + 1;
     if (WAVEFRONT_PIECES >= 1) row1 = row1 + 1 == GAP1_ROWS ? 0 : row1 + 1;
     if (WAVEFRONT_PIECES == 2) row2 = row2 + 1 == GAP2_ROWS ? 0 : row2 + 1;
     const int row_x = row - WAVEFRONT_X + (row < WAVEFRONT_X ? M_ROWS : 0);
     const int row_o1 = row - WAVEFRONT_OE1 + (row < WAVEFRONT_OE1 ? M_ROWS : 0), row_o2 = row - WAVEFRONT_OE2 + (row < WAVEFRONT_OE2 ? M_ROWS : 0);
     const int row_e1 = row1 - WAVEFRONT_E1 + (row1 < WAVEFRONT_E1 ? GAP1_ROWS : 0), row_e2 = row2 - WAVEFRONT_E2 + (row2 < WAVEFRONT_E2 ? GAP2_ROWS : 0);
-    for (int k = band.low + thread; k <= band.high; k += LEAF_THREADS) {
+    for (int k = here.low + thread; k <= here.high; k += LEAF_THREADS) {
       int i1 = NONE, d1 = NONE, i2 = NONE, d2 = NONE, direction = 0;
       const Offset* const o1 = at + row_o1 * stride + k;
       if (WAVEFRONT_PIECES == 0) {
@@ -78,9 +90,10 @@ __device__ inline Leaf leaf_wavefronts(const Part& part, const unsigned* words, 
         h = NONE;
       else
         h = pair.extend(k + from_target - from_query, h + from_target) - from_target;
-      at[row * stride + k] = h;
-      if (WAVEFRONT_PIECES >= 1) at[(I1_AT + row1) * stride + k] = i1, at[(D1_AT + row1) * stride + k] = d1;
-      if (WAVEFRONT_PIECES == 2) at[(I2_AT + row2) * stride + k] = i2, at[(D2_AT + row2) * stride + k] = d2;
+      const auto kept = [&](int offset) { return 2 * offset - k < least ? NONE : offset; };
+      at[row * stride + k] = kept(h);
+      if (WAVEFRONT_PIECES >= 1) at[(I1_AT + row1) * stride + k] = kept(i1), at[(D1_AT + row1) * stride + k] = kept(d1);
+      if (WAVEFRONT_PIECES == 2) at[(I2_AT + row2) * stride + k] = kept(i2), at[(D2_AT + row2) * stride + k] = kept(d2);
     }
   }
 }

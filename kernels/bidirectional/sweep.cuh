@@ -3,13 +3,9 @@
 // A block owns some diagonals of one direction of one part and computes so many more on both sides as those can depend on meanwhile: no block waits for
 // another.
 #pragma once
-#include "bidirectional/bidirectional.cuh"
+#include "bidirectional/column.cuh"
 
 constexpr int DIRECTIONS = BIDIRECTIONAL_FREE ? 1 : 2;
-constexpr int HALO = (BIDIRECTIONAL_STEPS - 1) / LEAST_EXTEND + 1;
-constexpr int OWN = BIDIRECTIONAL_COLUMNS - 2 * HALO;
-constexpr int STRIDE = BIDIRECTIONAL_COLUMNS + 2;  // a column without a cell on each side
-
 // Rows in memory, of each direction: enough to go on from, and to hold every new one against the other direction's.
 constexpr int M_RING = DEEPEST + BIDIRECTIONAL_STEPS;
 constexpr int GAP1_RING = WAVEFRONT_PIECES >= 1 ? WAVEFRONT_E1 + BIDIRECTIONAL_STEPS : 0;
@@ -33,23 +29,17 @@ __device__ inline Rows rows_in(const Part& part, int direction, Offset* rows) {
   return {rows + part.place + direction * RING * part.width + part.centre, (int)part.width};
 }
 
-__device__ constexpr int rows_of(int state) { return state == M ? M_ROWS : state <= D1 ? GAP1_ROWS : GAP2_ROWS; }
-__device__ constexpr int first_row(int state) {
-  int before = 0;
-  for (int other = 0; other < state; other++) before += rows_of(other);
-  return before;
+// What of a part's rows is kept: all that may be met; of an unknown penalty no more than the next sweep reads until the directions have come near each
+// other; all of them, made again, of the sweep in which they have.
+enum Keep { ALL = 0, LAST = 1, AGAIN = 2 };
+
+// Whether cells of the two directions may meet up to `slot`.
+__device__ inline bool near(const Part& part, const int* far, int slot) {
+  return slot >= 0 && (slot >= min(part.slots[0], part.slots[1]) || far[part.far[0] + slot] + far[part.far[1] + slot] >= part.n + part.m);
 }
 
-// A row of N that goes round with the penalties: `at` is where it begins on chip.
-template <int N>
-struct Round {
-  int at;
-  __device__ explicit Round(int s) : at((s + N) % N * STRIDE) {}
-  __device__ void next() { at = at == (N - 1) * STRIDE ? 0 : at + STRIDE; }
-};
-
-__device__ inline void sweep(const Part& part, int direction, int tile, int first_step, const unsigned* words, const unsigned* masks, Offset* memory,
-                             int* reach, unsigned long long* key, Offset* cells) {
+__device__ inline void sweep(const Part& part, int direction, int tile, int first_step, bool all_rows, const unsigned* words, const unsigned* masks,
+                             Offset* memory, int* far, unsigned long long* key, Offset* cells) {
   const Frame frame = frame_of(part, direction);
   const Diagonals all = frame.reached(first_step + BIDIRECTIONAL_STEPS - 1);
   const int own_low = all.low + tile * OWN, own_high = min(own_low + OWN - 1, all.high);
@@ -57,10 +47,9 @@ __device__ inline void sweep(const Part& part, int direction, int tile, int firs
   const int n = frame.n, m = frame.m;
   const int k = own_low - HALO + (int)threadIdx.x;
   const bool own = k >= own_low && k <= own_high;
-  const int known = (int)part.known, goal_low = (int)part.goal_low, goal_high = (int)part.goal_high;
+  const int goal_low = (int)part.goal_low, goal_high = (int)part.goal_high;
   const Rows rows = rows_in(part, direction, memory);
-  const Pair pair = letters_of(part, direction, words, masks);
-  const int from_query = (int)part.query_origin[direction], from_target = (int)part.target_origin[direction];
+  const Letters letters(part, direction, words, masks);
 
   // This thread's column of the first row.
   Offset* const at = cells + 1 + threadIdx.x;
@@ -75,68 +64,40 @@ __device__ inline void sweep(const Part& part, int direction, int tile, int firs
       }
       at[(first_row(state) + (s + rows_of(state)) % rows_of(state)) * STRIDE] = h;
     }
-  Round<M_ROWS> made(first_step), mismatch(first_step - WAVEFRONT_X), open1(first_step - WAVEFRONT_OE1), open2(first_step - min2(WAVEFRONT_OE2, M_ROWS));
-  Round<max2(GAP1_ROWS, 1)> made1(first_step), extend1(first_step - min2(WAVEFRONT_E1, GAP1_ROWS));
-  Round<max2(GAP2_ROWS, 1)> made2(first_step), extend2(first_step - min2(WAVEFRONT_E2, GAP2_ROWS));
-  Offset* const at_i1 = at + first_row(I1) * STRIDE;
-  Offset* const at_d1 = at + first_row(D1) * STRIDE;
-  Offset* const at_i2 = at + first_row(I2) * STRIDE;
-  Offset* const at_d2 = at + first_row(D2) * STRIDE;
-  int furthest = -1;
+  Column column(at, -1, 1, first_step);
+  // The first row that may be met.
+  const int known = (int)part.known, middle = max((known - DEEPEST + 1) / 2 - first_step, 0);
+  const int met = BIDIRECTIONAL_FREE ? BIDIRECTIONAL_STEPS : known >= 0 ? middle : all_rows ? 0 : BIDIRECTIONAL_STEPS;
+  far += part.far[direction];
+  int furthest = threadIdx.x == 0 && first_step > 0 && first_step / GRAIN <= part.slots[direction] ? far[first_step / GRAIN - 1] : -1;
   for (int t = 0; t < BIDIRECTIONAL_STEPS; t++) {
     const int s = first_step + t;
     __syncthreads();
     const Diagonals here = frame.reached(s);
     if (k >= here.low && k <= here.high) {
-      int h = NONE, i1 = NONE, d1 = NONE, i2 = NONE, d2 = NONE;
-      if (s == 0) {
-        if (k >= frame.first && k <= frame.last) h = max(k, 0);
-        if (k == 0) {
-          if (frame.begin == I1) i1 = 0;
-          if (frame.begin == D1) d1 = 0;
-          if (frame.begin == I2) i2 = 0;
-          if (frame.begin == D2) d2 = 0;
-        }
-      } else {
-        h = at[mismatch.at] + 1;
-        if (WAVEFRONT_PIECES == 0) {
-          h = max(h, max(at[open1.at + 1], at[open1.at - 1] + 1));
-        } else {
-          i1 = max(at[open1.at + 1], at_i1[extend1.at + 1]);
-          d1 = max(at[open1.at - 1], at_d1[extend1.at - 1]) + 1;
-          h = max(h, max(i1, d1));
-        }
-        if (WAVEFRONT_PIECES == 2) {
-          i2 = max(at[open2.at + 1], at_i2[extend2.at + 1]);
-          d2 = max(at[open2.at - 1], at_d2[extend2.at - 1]) + 1;
-          h = max(h, max(i2, d2));
-        }
-      }
-      if ((unsigned)h > (unsigned)m || (unsigned)(h - k) > (unsigned)n) {
-        if (h > 0) furthest = max(furthest, 2 * min(m, n + k) - k);  // a gap state may still hold a cell of the matrix
-        h = NONE;
-      } else {
-        h = pair.extend(k + from_target - from_query, h + from_target) - from_target;
-        furthest = max(furthest, 2 * h - k);
-      }
-      at[made.at] = h;
-      if (WAVEFRONT_PIECES >= 1) at_i1[made1.at] = i1, at_d1[made1.at] = d1;
-      if (WAVEFRONT_PIECES == 2) at_i2[made2.at] = i2, at_d2[made2.at] = d2;
-      if (BIDIRECTIONAL_FREE && own && k >= goal_low && k <= goal_high && h >= min(m, n + k))
+      Cells now;
+      if (s == 0)
+        now.begin(frame, k);
+      else
+        column.make(now);
+      now.h = letters.follow(k, now.h, n, m, furthest);
+      column.keep(now);
+      if (BIDIRECTIONAL_FREE && own && k >= goal_low && k <= goal_high && now.h >= min(m, n + k))
         atomicMin(key, (unsigned long long)s << TOTAL_AT | (unsigned)(k + n));
-      // The next sweep reads the last rows, and those that can meet are met.
-      if (own && (t >= BIDIRECTIONAL_STEPS - DEEPEST || (!BIDIRECTIONAL_FREE && (known < 0 || 2 * s + DEEPEST >= known)))) {
-        rows.cell(M, s, k) = h;
-        if (WAVEFRONT_PIECES >= 1) rows.cell(I1, s, k) = i1, rows.cell(D1, s, k) = d1;
-        if (WAVEFRONT_PIECES == 2) rows.cell(I2, s, k) = i2, rows.cell(D2, s, k) = d2;
+      if (own) {
+        const bool meets = t >= met, last = t >= BIDIRECTIONAL_STEPS - DEEPEST;  // the next sweep reads the last rows
+        if (meets || last) rows.cell(M, s, k) = now.h;
+        if (WAVEFRONT_PIECES >= 1 && (meets || t >= BIDIRECTIONAL_STEPS - WAVEFRONT_E1)) rows.cell(I1, s, k) = now.i1, rows.cell(D1, s, k) = now.d1;
+        if (WAVEFRONT_PIECES == 2 && (meets || t >= BIDIRECTIONAL_STEPS - WAVEFRONT_E2)) rows.cell(I2, s, k) = now.i2, rows.cell(D2, s, k) = now.d2;
       }
     }
-    made.next(), mismatch.next(), open1.next();
-    if (WAVEFRONT_PIECES >= 1) made1.next(), extend1.next();
-    if (WAVEFRONT_PIECES == 2) open2.next(), made2.next(), extend2.next();
+    column.next();
+    const int slot = s / GRAIN;
+    if ((t + 1) % GRAIN == 0 && slot < part.slots[direction]) {
+      const int most = __reduce_max_sync(0xffffffffu, furthest);
+      if ((threadIdx.x & 31) == 0) atomicMax(far + slot, most);
+    }
   }
-  furthest = __reduce_max_sync(0xffffffffu, furthest);
-  if ((threadIdx.x & 31) == 0) atomicMax(reach + direction, furthest);
 }
 
 // A thread: the best meeting on diagonals `from`, `from` + `apart`, ... of the sweep that began at `first_step`, if better than `best`; its column in *h.
@@ -157,8 +118,7 @@ __device__ inline unsigned long long meet(const Part& part, int first_step, int 
           for (int back = newest; back <= oldest; back++) {
             const int total = 2 * s - back - open;
             if (total < 0) continue;
-            const unsigned long long key = (unsigned long long)total << TOTAL_AT | (unsigned long long)(back + open) << LAG_AT |
-                                           (unsigned long long)made << MADE_AT | (unsigned long long)rank_of(state) << RANK_AT | (unsigned)(k + n);
+            const unsigned long long key = key_of(total, back + open, made, state, k + n);
             if (key >= best) continue;
             const int f = made == 0 ? s : s - back, b = made == 0 ? s - back : s;
             const Diagonals held = forward.reached(f), back_held = backward.reached(b);

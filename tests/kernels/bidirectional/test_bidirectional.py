@@ -1,5 +1,6 @@
 """The bidirectional algorithm, made to cut small pairs to pieces, against the oracles; its cuts against a reference of their order."""
 
+import itertools
 from collections import Counter
 
 import breakpoint_reference
@@ -10,9 +11,9 @@ import pytest
 import simulate
 
 from tidalign.kernels.bidirectional import host as bidirectional_host
-from tidalign.kernels.bidirectional.breakpoint import UNKNOWN, breakpoint
-from tidalign.kernels.bidirectional.direction import _widen, new_direction
-from tidalign.kernels.bidirectional.host import Subproblem, _finish, align_long, with_sentinels
+from tidalign.kernels.bidirectional.breakpoint import UNKNOWN, breakpoint, reach
+from tidalign.kernels.bidirectional.direction import Direction, _widen, new_direction
+from tidalign.kernels.bidirectional.host import NOTHING_REACHED, Subproblem, _finish, align_long, with_sentinels
 from tidalign.kernels.letters.host import ASCII
 from tidalign.kernels.letters.sequences import Sequences, pack
 from tidalign.kernels.pairwise import wavefront
@@ -124,8 +125,15 @@ def test_breakpoints_are_the_first_of_the_best(text: str) -> None:
                     q, t, back_q, back_t = (array.ctypes.data for array in letters)
                     place = (q, len(query), t, len(target), back_q, back_t, begin, end)
                     directions = new_direction(model), new_direction(model)
-                    _, _, one = breakpoint(*directions, model, *place, UNKNOWN)
-                    assert one == breakpoint(*directions, model, *place, one[0])[2], "knowing the penalty moves the cut"
+                    _, _, one = breakpoint(*directions, model, *place, UNKNOWN, NOTHING_REACHED, NOTHING_REACHED)
+                    assert one == breakpoint(*directions, model, *place, one[0], NOTHING_REACHED, NOTHING_REACHED)[2], "knowing the penalty moves the cut"
+                    far = one[0], NOTHING_REACHED, 1 << 40
+                    ahead, _ = reach(directions[0], model, q, len(query), t, len(target), begin, *far)
+                    behind, _ = reach(directions[1], model, back_q, len(query), back_t, len(target), end, *far)
+                    reached = [Direction(*side).reached[: one[0] + 1] for side in (ahead, behind)]
+                    behind, _ = reach(directions[1], model, back_q, len(query), back_t, len(target), end, one[0], reached[0], 1 << 40)
+                    reached[1] = Direction(*behind).reached[: one[0] + 1].copy()
+                    assert one == breakpoint(*directions, model, *place, one[0], *reached)[2], "what is left out moves the cut"
                     steps = one[0] // 2 + sum(model[1:])  # the reference says so if these are too few
                     reference = breakpoint_reference.breakpoint_of(query, target, penalties, states[begin], states[end], steps)
                     found.append((query, target, states[begin], states[end], *one))
@@ -134,6 +142,20 @@ def test_breakpoints_are_the_first_of_the_best(text: str) -> None:
                         + (reference.query, reference.target)
                     )
     assert found == wanted
+
+
+@pytest.mark.parametrize("text", conformance.PENALTIES)
+def test_what_is_left_out_changes_nothing(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither penalties nor CIGARs: parts that are measured before they are cut, those that are not, and those of which the measuring is given up."""
+    penalties = Penalties.parse(text)
+    pairs = [pair for kind in simulate.KINDS for length, rate in ((90, 0.3), (400, 0.1), (700, 0.3)) for pair in simulate.pairs(12, 1, length, rate, kind)]
+    free = [(0, 0, 0, 0), (40, 9, 0, 70)]
+    monkeypatch.setattr(bidirectional_host, "MEASURED", 1 << 40)
+    expected = [cut_up(*pair, penalties, ends) for pair in pairs for ends in free]
+    spares = itertools.cycle((1 << 40, 0, 300, 1 << 40, 1500))
+    monkeypatch.setattr(bidirectional_host, "reach", lambda *arguments: reach(*arguments[:-1], next(spares)))
+    monkeypatch.setattr(bidirectional_host, "MEASURED", -1)
+    assert [cut_up(*pair, penalties, ends) for pair in pairs for ends in free] == expected
 
 
 @pytest.mark.parametrize("end", [1, 2, 3, 4], ids=STATES[1:])

@@ -8,6 +8,7 @@ from typing import Any
 
 import conformance
 import cuda_on_host
+import cupy_on_host
 import numpy as np
 import oracle
 import pytest
@@ -18,6 +19,7 @@ from tidalign.kernels.bidirectional import host as bidirectional_host
 from tidalign.kernels.bidirectional import launches as bidirectional_launches
 from tidalign.kernels.letters.sequences import Sequences, pack
 from tidalign.kernels.pairwise import wavefront
+from tidalign.kernels.runtime.errors import DeviceLimit
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.kernels.wavefront.alignments import Alignments, cigar_text
 
@@ -39,8 +41,8 @@ def cut_up(monkeypatch: pytest.MonkeyPatch) -> None:
 def emulated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Run the kernels on the host, with fewer threads: each takes a stack there."""
     cuda_on_host.installed(monkeypatch, tmp_path)
-    monkeypatch.setattr(bidirectional_launches, "SHAPES", ((16, 128),))
-    for name, size in {"MEET_BLOCKS": 2, "MEET_THREADS": 64, "WORD_BLOCKS": 1}.items():
+    monkeypatch.setattr(bidirectional_launches, "SHAPES", 3 * ((16, 128),))
+    for name, size in {"MEET_BLOCKS": 2, "MEET_THREADS": 64, "WORD_BLOCKS": 1, "LIGHT_BLOCKS": 200}.items():
         monkeypatch.setattr(bidirectional_launches, name, size)
 
 
@@ -96,7 +98,7 @@ def test_host_rows_without_a_gpu(text: str, monkeypatch: pytest.MonkeyPatch) -> 
         found = aligned(*both, penalties, **options)
         conformance.same(wavefront.align(*both, penalties, **options), found, f"{text} {options}", with_cigar="cigar" not in options)
         monkeypatch.setattr(bidirectional_launches, "FIRST_STEPS", 16)
-        monkeypatch.setattr(bidirectional_launches, "POLL_SWEEPS", 3)
+        monkeypatch.setattr(bidirectional_launches, "POLL_STEPS", 48)
 
 
 @gpu
@@ -129,9 +131,9 @@ def test_groups_and_shapes_leave_no_trace(monkeypatch: pytest.MonkeyPatch) -> No
     penalties = Penalties.parse("affine2p:4,6,2,24,1")
     whole = aligned(queries, targets, penalties)
     monkeypatch.setattr(bidirectional_device, "GROUP_PAIRS", 3)
-    monkeypatch.setattr(bidirectional_launches, "SHAPES", ((16, 128),))
+    monkeypatch.setattr(bidirectional_launches, "SHAPES", 3 * ((16, 128),))
     monkeypatch.setattr(bidirectional_launches, "FIRST_STEPS", 16)
-    monkeypatch.setattr(bidirectional_launches, "POLL_SWEEPS", 3)
+    monkeypatch.setattr(bidirectional_launches, "POLL_STEPS", 48)
     conformance.same(whole, aligned(queries, targets, penalties), "small groups")
     conformance.same(
         wavefront.align(queries, targets, penalties, ends_free=(5, 5, 5, 5)), aligned(queries, targets, penalties, ends_free=(5, 5, 5, 5)), "free ends"
@@ -201,3 +203,55 @@ def test_joined_operations_spell_those_of_the_leaves() -> None:
         mine = sorted(np.flatnonzero(leaves["pair"] == pair), key=lambda leaf: int(leaves["q0"][leaf]))
         assert spelled(joined[pair]) == [code for leaf in mine for code in spelled(runs[places[leaf] : places[leaf] + counts[leaf]])]
         assert (joined[pair][1:] & 15 != joined[pair][:-1] & 15).all()
+
+
+def test_pairs_that_find_no_memory_are_tried_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once all others are done; who finds none then is the host's, and so is at once who is too much for the kernels."""
+    from tidalign.kernels.wavefront.device import CallSettings
+    from tidalign.kernels.wavefront.model import Model
+
+    cupy_on_host.installed(monkeypatch)
+    import cupy
+
+    tried: list[tuple[int, int]] = []
+    under_way: list[int] = []
+
+    class Group:
+        """Pairs of a length that none has room beside; of 200 letters for none at all; of 300 for no kernel."""
+
+        def __init__(self, lane: Any, threads: Any, queries: Any, targets: Any, settings: Any) -> None:
+            self._length = int(queries.lengths[0])
+
+        def align(self) -> Any:
+            under_way.append(self._length)
+            try:
+                yield from ([lambda: True] * self._length)
+                tried.append((self._length, len(under_way)))
+                if self._length == 300:
+                    raise DeviceLimit("too long")
+                if len(under_way) > 1 or self._length == 200:
+                    raise cupy.cuda.memory.OutOfMemoryError(1, 1)
+                return [self._length]
+            finally:
+                under_way.remove(self._length)
+
+    monkeypatch.setattr(bidirectional_device, "_Group", Group)
+    monkeypatch.setattr(bidirectional_device, "GROUP_PAIRS", 1)
+    queries = Sequences.from_strings([b"A" * length for length in (100, 200, 300, 400)])
+    found, left = bidirectional_device.align(queries, queries, [0, 1, 2, 3], CallSettings(Model.of(PRESETS[0]), (0, 0, 0, 0), True, 1))
+    assert found == {0: 100, 3: 400}
+    assert sorted(left) == [1, 2]
+    assert (100, 1) in tried and (200, 1) in tried and [length for length, _ in tried].count(300) == 1
+
+
+def test_few_letters_and_huge_pairs_have_shapes_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer launches for those, less memory for these."""
+    from tidalign.kernels.wavefront.model import Model
+
+    cupy_on_host.installed(monkeypatch)
+    monkeypatch.setattr(bidirectional_launches, "FEW", 1000)
+    monkeypatch.setattr(bidirectional_launches, "HUGE", 5000)
+    for lengths, steps in (((400,), 128), ((400, 400), 32), ((2400,), 32), ((400, 2600), 16)):
+        side = pack(Sequences.from_strings([b"A" * length for length in lengths]))
+        lane: Any = None
+        assert bidirectional_launches.Launches(lane, Model.of(PRESETS[0]), side, side, 1)._steps == steps

@@ -11,7 +11,7 @@ from cupy_on_host import Recorder
 
 from tidalign.kernels.bidirectional import device as bidirectional_device
 from tidalign.kernels.bidirectional import host as bidirectional_host
-from tidalign.kernels.bidirectional.launches import TABLE
+from tidalign.kernels.bidirectional.launches import NO_KEY, TABLE
 from tidalign.kernels.extension import launches as extension_launches
 from tidalign.kernels.extension import runs as extension_runs
 from tidalign.kernels.extension.costs import Costs
@@ -153,7 +153,15 @@ def test_long_pairs(recorder: Recorder, monkeypatch: pytest.MonkeyPatch, letters
     def aligned(counts: Any, **_: Any) -> None:
         counts[:] = 1
 
-    recorder.effects |= {"bidirectional_meet": meet, "bidirectional_leaf": aligned}
+    def narrow(parts: Any, keys: Any, columns: Any, **_: Any) -> None:
+        """Leave each second part to sweeps. Leaves are measured alone."""
+        if not isinstance(keys, cupy_on_host.Array):
+            return
+        found(parts, keys)
+        keys[1::2] = NO_KEY
+        columns[:] = np.minimum(*(np.asarray(parts).view(TABLE)[name] for name in "nm")) // 2
+
+    recorder.effects |= {"bidirectional_meet": meet, "bidirectional_narrow": narrow, "bidirectional_leaf": aligned}
     if any(ends_free):
         recorder.effects["bidirectional_sweep"] = lambda parts, keys, **_: found(parts, keys)
     queries, targets = sides(3, 400, letters)
@@ -161,7 +169,8 @@ def test_long_pairs(recorder: Recorder, monkeypatch: pytest.MonkeyPatch, letters
         span = CallSettings(Model.of(penalties), ends_free, True, 1)
         bidirectional_device.align(queries, targets, list(range(len(queries))), span)
     uncut = {"bidirectional_meet"} if any(ends_free) and leaf >= penalty else set()
-    assert recorder.names() == entries("bidirectional/bidirectional.cu") - uncut
+    once = {"bidirectional_narrow"} if leaf >= penalty else set()
+    assert recorder.names() == entries("bidirectional/bidirectional.cu") - uncut - once
     rows = [given["row_memory"] for name, given in recorder.launches if name == "bidirectional_leaf"]
     assert any(isinstance(each, cupy_on_host.Array) for each in rows) == (leaf > 1)
 
