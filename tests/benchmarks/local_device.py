@@ -90,7 +90,9 @@ def measured(query: Any, target: Any, coding: Coding, *, rounds: int = 3, **opti
         found = pairs_device.align_uploaded(query, target, coding, **options)
         seconds = {"whole": time.perf_counter() - began}
         seconds |= of_kernels()
-        seconds["kernels"] = sum(seconds.get(name, 0.0) for name in ("local_extensions", "local_scores", "local_traces", "operations_gathered"))
+        seconds["kernels"] = sum(
+            seconds.get(name, 0.0) for name in ("local_extensions", "local_paired_extensions", "local_scores", "local_traces", "operations_gathered")
+        )
         best = {name: min(value, best.get(name, value)) for name, value in seconds.items()}
     assert found.by_host == 0
     rates = {name: round(cells / best[name] / 1e9) for name in ("kernels", "whole")}

@@ -7,6 +7,8 @@ if most a - 2 H is larger wherever a path leaves. It is if it is k wide and most
 does. Pairs whose band was too narrow are extended again in one of that width, and at last in the whole matrix.
 """
 
+import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,8 +21,17 @@ from tidalign.kernels.runtime import compiler
 SHAPES = {128: (8, 16), 2048: (16, 16), 1 << 30: (32, 16)}
 """Lanes of a team and rows of a lane, by the longest query that they are for: tall strips have little of their band to themselves where pairs are short."""
 
+PAIRED_SHAPES = ((8, 16), (16, 16))
+"""Lanes and rows of teams with two pairs (paired.cu): for short queries or narrow bands, and for others."""
+
+PAIRED_LOW, PAIRED_NARROW = 128, 256
+"""Letters of the longest of these short queries, and the widest of these narrow bands."""
+
+PAIRED_FROM = 16
+"""Letters of the shortest query of such a pair: of fewer it knows too little."""
+
 THREADS = 128
-BLOCKS = 3
+BLOCKS, PAIRED_BLOCKS = 3, 3
 """Of these threads, that a multiprocessor's registers are shared among."""
 
 SCORE_SCALE = 512
@@ -29,8 +40,11 @@ SCORE_SCALE = 512
 MAX_SCORE = (1 << 29) // SCORE_SCALE
 """Scores that 32 bits hold so, with room for what is none and what is subtracted from it."""
 
-SAMPLE_PAIRS = 512
-"""Pairs that are extended first, of many more: by their losses a band is chosen for all."""
+UNLIMITED = 1 << 28
+"""More than any z-drop that could stop an extension."""
+
+SAMPLE_PAIRS, SAMPLE_LETTERS = 512, 2048
+"""Pairs, and letters of each side of them, that are extended first, of many more: by their losses a band is chosen for all."""
 
 FIRST_BAND = 1 / 8
 """Diagonals to each side, a letter of the shorter sequence, of pairs of which nothing is known."""
@@ -59,6 +73,13 @@ class Extensions:
         table[:-1, :-1] = coding.matrix
         self._table = cupy.asarray(table)
         self._fours = cupy.asarray(np.ascontiguousarray(table[:, :4]).view(np.uint32)[:, 0]) if size > 4 else cupy.zeros(size, np.uint32)
+        lift = max(costs[::2]) + self._most
+        lifted = np.zeros((size, 4), np.int64)
+        lifted[:-1] = coding.matrix[:, :4].astype(np.int64) - self._most + lift
+        self._paired = bool(
+            end_bonus == 0 and self._most > 0 and min(costs) > 0 and lifted.min() >= 0 and lift <= 127 and 2 * self._most * SCORE_SCALE < 1 << 15
+        )
+        self._lifted_fours = cupy.asarray(np.ascontiguousarray(lifted.astype(np.uint8)).view(np.uint32)[:, 0])
 
     def possible(self, query: Uploaded, target: Uploaded) -> Any:
         """Tell which pairs' scores fit (bool, on the device)."""
@@ -77,16 +98,9 @@ class Extensions:
         shorter = cupy.minimum(n, m)
         widest = cupy.maximum(n, m)
         left = cupy.arange(count)
-        share, narrows = FIRST_BAND, False
-        if count > 8 * SAMPLE_PAIRS:
-            sample = left[:: count // SAMPLE_PAIRS]
-            bands = self._band(shorter, widest, sample, share)
-            losses, enough = self._launched(query, target, sample, bands, bands, most_bytes, found)
-            needed = cupy.where(enough, cupy.minimum(bands, self._needed(losses)), self._needed(losses))
-            share = float(cupy.sort(needed / cupy.maximum(shorter[sample], 1))[int(ENOUGH_SHARE * (len(sample) - 1))])
-            done = cupy.zeros(count, np.bool_)
-            done[sample] = enough
-            left, narrows = cupy.flatnonzero(~done), True
+        share, narrows = FIRST_BAND, count > 8 * SAMPLE_PAIRS
+        if narrows:
+            share = self._share(query, target, left[:: count // SAMPLE_PAIRS], most_bytes)
         bands = self._band(shorter, widest, left, share)
         tails = cupy.where(bands < widest[left], bands // 8 + TAIL_DIAGONALS, bands).astype(np.int32) if narrows else bands
         for last in (False, True, True):
@@ -100,6 +114,22 @@ class Extensions:
             whole = last | (needed * 2 > shorter[left])
             bands = tails = cupy.where(whole, widest[left], needed).astype(np.int32)
         return found[0], found[1], found[2]
+
+    def _share(self, query: Uploaded, target: Uploaded, sample: Any, most_bytes: int) -> float:
+        """Choose a band for all, diagonals a letter of the shorter sequence, by what the first letters of some pairs lose."""
+        import cupy
+
+        first, other = (replace(side, lengths=cupy.minimum(side.lengths, SAMPLE_LETTERS)) for side in (query.at(sample), target.at(sample)))
+        whole = cupy.minimum(query.lengths[sample], target.lengths[sample])
+        shorter, widest = (choose(first.lengths, other.lengths) for choose in (cupy.minimum, cupy.maximum))
+        rows = cupy.arange(len(sample))
+        bands = self._band(shorter, widest, rows, FIRST_BAND)
+        losses, enough = self._launched(first, other, rows, bands, bands, most_bytes, cupy.empty((3, len(sample)), np.int32))
+        needed = cupy.where(enough, cupy.minimum(bands, self._needed(losses)), self._needed(losses))
+        shares = cupy.sort(needed / cupy.maximum(shorter, 1))
+        middle, most = (float(shares[int(part * (len(sample) - 1))]) for part in (0.5, ENOUGH_SHARE))
+        # Of longer pairs shares differ less.
+        return middle + (most - middle) * math.sqrt(int(shorter.sum()) / max(1, int(whole.sum())))
 
     def _band(self, shorter: Any, widest: Any, rows: Any, share: float) -> Any:
         import cupy
@@ -127,6 +157,19 @@ class Extensions:
         tabled = target.others[rows] | self._named
         work = (n.astype(np.int64) + 1) * cupy.minimum(target.lengths[rows], 2 * bands.astype(np.int64) + SCORE_SCALE)
         order = cupy.argsort(-work)
+        paired = ~tabled[order] & (n[order] >= PAIRED_FROM) & self._paired
+        left = [order[~paired]]
+        order = order[paired]
+        high = (n[order] > PAIRED_LOW) & (bands[order] > PAIRED_NARROW)
+        for tall, (team, rows_of_lane) in enumerate(PAIRED_SHAPES):
+            if len(taken := order[high == bool(tall)]):
+                form = forms.Form(team, rows_of_lane, wide=False, table=False, product=False, several=True)
+                places = rows[taken]
+                each, enough[taken], sure = self._launch_paired(form, query.at(places), target.at(places), bands[taken], tails[taken], most_bytes)
+                found[:, places] = each[:3]
+                losses[taken] = each[3]
+                left.append(taken[~sure])
+        order = cupy.concatenate(left)
         shape = cupy.searchsorted(cupy.asarray(list(SHAPES)), n.astype(np.int64))
         for number, (team, rows_of_lane) in enumerate(SHAPES.values()):
             for table in (False, True):
@@ -148,17 +191,40 @@ class Extensions:
         macros |= {"LOCAL_BONUS": int(self._end_bonus > 0), "LOCAL_BLOCKS": BLOCKS}
         shared_bytes = teams * form.strip * self._letters if form.table else 0
         kernel = compiler.kernel("local/device/extensions.cu", "local_extensions", macros, shared_bytes=shared_bytes)
-        row_room, diagonals_room = int(target.lengths.max()) + 1, int((query.lengths.astype(np.int64) + target.lengths).max()) + 1
+        memory, blocks = self._room(form, query, target, compiler.resident(kernel, THREADS, shared_bytes), count, most_bytes)
+        row_room = int(memory[1])
         last_row_room = row_room if self._end_bonus > 0 else 0
-        cell_bytes = 8 * pieces
-        a_block = teams * (row_room * cell_bytes + 8 * diagonals_room + 4 * last_row_room)
-        blocks = max(1, min(-(-count // teams), compiler.resident(kernel, THREADS, shared_bytes), most_bytes // a_block))
-        room = [cupy.empty((blocks * teams * row_room * cell_bytes // 16 + 1, 4), np.uint32), cupy.empty(blocks * teams * diagonals_room, np.int64)]
         last = cupy.empty(blocks * teams * last_row_room + 1, np.int32)
         found, enough = cupy.empty((4, count), np.int32), cupy.empty(count, np.bool_)
         sides = (query.codes, query.starts, query.lengths, target.codes, target.starts, target.lengths, count)
         rule = (self._zdrop, max(self._pieces)[1], self._end_bonus, self._most)
         given = (*sides, self._table, self._fours, self._letters, *self._costs, 1, SCORE_SCALE, *rule, bands, tails, cupy.zeros(1, np.int32))
-        memory = (room[0], np.int64(row_room), room[1], np.int64(diagonals_room), last, np.int64(last_row_room))
-        compiler.launch(kernel, blocks, THREADS, *given, *memory, *found, enough, shared_bytes=shared_bytes)
+        compiler.launch(kernel, blocks, THREADS, *given, *memory, last, np.int64(last_row_room), *found, enough, shared_bytes=shared_bytes)
         return found, enough
+
+    def _room(self, form: forms.Form, query: Uploaded, target: Uploaded, resident: int, units: int, most_bytes: int) -> tuple[Any, int]:
+        """Give memory to the teams of a launch: of each room for a row of cells, and for all antidiagonals; and the number of blocks."""
+        import cupy
+
+        row_room, diagonals_room = int(target.lengths.max()) + 1, int((query.lengths.astype(np.int64) + target.lengths).max()) + 1
+        teams, cell_bytes = THREADS // form.team, 8 * len(self._pieces)
+        a_block = teams * (row_room * (cell_bytes + 4 * (self._end_bonus > 0)) + 8 * diagonals_room)
+        blocks = max(1, min(-(-units // teams), resident, most_bytes // a_block))
+        cells = cupy.empty((blocks * teams * row_room * cell_bytes // 16 + 1, 4), np.uint32)
+        return (cells, np.int64(row_room), cupy.empty(blocks * teams * diagonals_room, np.int64), np.int64(diagonals_room)), blocks
+
+    def _launch_paired(self, form: forms.Form, query: Uploaded, target: Uploaded, bands: Any, tails: Any, most_bytes: int) -> tuple[Any, Any, Any]:
+        """Extend pairs two a team -> as `_launch`, and of which of them this is so."""
+        import cupy
+
+        count, firsts, units = len(query), self._costs[::2], -(-len(query) // 2)
+        macros = forms.macros(form, THREADS, ends=(False,) * 5, pieces=len(self._pieces), dearest=firsts.index(max(firsts)), lifted=True, keep=False)
+        macros |= {"LOCAL_MASKED": 0, "LOCAL_BLOCKS": PAIRED_BLOCKS, "LOCAL_RING": 512 if form.strip < 512 else 1024}
+        kernel = compiler.kernel("local/device/paired.cu", "local_paired_extensions", macros)
+        room, blocks = self._room(form, query, target, compiler.resident(kernel, THREADS, 0), units, most_bytes)
+        found, enough, sure = cupy.empty((4, count), np.int32), cupy.empty(count, np.bool_), cupy.empty(count, np.bool_)
+        sides = (query.codes, query.starts, query.lengths, target.codes, target.starts, target.lengths, count)
+        rule = (min(self._zdrop, UNLIMITED), self._most)
+        given = (*sides, self._lifted_fours, self._letters, *self._costs, 1, *rule, bands, tails, cupy.zeros(1, np.int32))
+        compiler.launch(kernel, blocks, THREADS, *given, *room, *found, enough, sure)
+        return found, enough, sure

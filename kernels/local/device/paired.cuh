@@ -1,0 +1,43 @@
+// Cells of a strip of two extensions in a lane's registers, 16 bits each, and how a column of them is made. A cell in column j, of which `lift` is the dearest
+// first letter of a gap in the target, holds TOP + H - most * j, and `lift` where it would be less.
+#pragma once
+#include "local/device/cells.cuh"
+
+constexpr int TOP = 0x7FFF;
+
+__device__ __forceinline__ unsigned twice(int low, int high) { return (unsigned)low & 0xFFFF | (unsigned)high << 16; }
+
+struct Prices {
+  unsigned first_query[PIECES], more_query[PIECES], first_target[PIECES], more_target[PIECES], floor, one;
+};
+
+struct Rows {
+  unsigned h[ROWS], d[PIECES][ROWS], corner;  // h: of a cell less `lift`
+};
+
+// Make one column. low, high: of MASKED lanes, rows that lie in the band.
+template <bool EDGE, typename Score>
+__device__ __forceinline__ void column_made(Rows& lane, unsigned& above, unsigned* gap, unsigned& found, const Prices& prices, int low, int high, Score score) {
+  unsigned diagonal = lane.corner;
+  lane.corner = above;
+#pragma unroll
+  for (int r = 0; r < ROWS; r++) {
+    unsigned best = __vimax3_s16x2(diagonal * prices.one + score(r), lane.d[0][r], gap[0]), less = 0;
+    if (PIECES == 2) best = __vimax3_s16x2(best, lane.d[PIECES - 1][r], gap[PIECES - 1]);
+    if (EDGE) best = r >= low && r < high ? best : prices.floor;
+#pragma unroll
+    for (int piece = 0; piece < PIECES; piece++) {
+      const unsigned down = best * prices.one - prices.first_query[piece], right = best * prices.one - prices.first_target[piece];
+      lane.d[piece][r] = __viaddmax_s16x2(lane.d[piece][r], prices.more_target[piece], right);
+      if (piece == 0)  // no score of the next row is below the floor
+        gap[piece] = __vimax3_s16x2(gap[piece] * prices.one - prices.more_query[piece], down, prices.floor);
+      else
+        gap[piece] = __viaddmax_s16x2(gap[piece], prices.more_query[piece], down);
+      if (piece == LOCAL_DEAREST) less = right;
+    }
+    diagonal = lane.h[r];
+    lane.h[r] = less;
+    if (r & 1) found = __vimax3_s16x2(found, lane.h[r], lane.h[r - 1]);
+  }
+  above = lane.h[ROWS - 1];
+}
