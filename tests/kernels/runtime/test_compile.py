@@ -85,12 +85,22 @@ def extension_variants() -> Iterator[dict[str, object]]:
         yield macros | {"LOCAL_BONUS": bonus, "LOCAL_BLOCKS": extensions.BLOCKS}
 
 
+def paired_variants() -> Iterator[dict[str, object]]:
+    """List each team and number of gap pieces, with and without a band that all have."""
+    for shape in extensions.PAIRED_SHAPES:
+        for pieces, masked in ((1, 0), (1, 1), (2, 0), (2, 1)):
+            form = forms.Form(*shape, False, False, False, True)
+            macros = forms.macros(form, extensions.THREADS, ends=(False,) * 5, pieces=pieces, dearest=pieces - 1, lifted=True, keep=False)
+            yield macros | {"LOCAL_MASKED": masked, "LOCAL_BLOCKS": extensions.PAIRED_BLOCKS, "LOCAL_RING": 512}
+
+
 VARIANTS = {
     "search/best.cu": [{}],
     "search/words.cu": [{"WORD_LETTERS": words.LETTERS}],
     "local/device/codes.cu": [{}],
     "local/device/extensions.cu": list(extension_variants()),
     "local/device/forms.cu": [{}],
+    "local/device/paired.cu": list(paired_variants()),
     "local/device/scores.cu": list(local_variants()),
     "local/device/traces.cu": [macros | {"LOCAL_THREADS": launches.THREADS} for macros in local_variants()],
     "wavefront/edit.cu": [{"EDIT_THREADS": device_edit.THREADS, "EDIT_CIGAR": cigar} for cigar in (1, 0)],

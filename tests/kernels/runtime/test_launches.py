@@ -224,18 +224,24 @@ def test_scores(recorder: Recorder, text: str, span: str, report: str) -> None:
 @pytest.mark.parametrize("report", REPORTS)
 @pytest.mark.parametrize(("text", "bonus"), [("match:2,mismatch:-4,gap:4,2", 0), ("match:2,mismatch:-4,gap:4,2,24,1", 5), ("blosum62", 5)])
 def test_extensions(recorder: Recorder, monkeypatch: pytest.MonkeyPatch, text: str, bonus: int, report: str) -> None:
-    """Every team; a sample, bands that are not enough, and then the whole matrix."""
+    """Every team; a sample, bands that are not enough, and then the whole matrix; of pairs of 150 letters two a team are not sure."""
     monkeypatch.setattr(extensions, "SAMPLE_PAIRS", 1)
 
     def extended(lengths: Any, bands: Any, scores: Any, query_ends: Any, target_ends: Any, losses: Any, enough: Any, **_: Any) -> None:
         scores[:], losses[:], enough[:] = 5, 300, bands >= lengths
         query_ends[:] = target_ends[:] = lengths
 
+    def paired(lengths: Any, sure: Any, **given: Any) -> None:
+        extended(lengths, **given)
+        sure[:] = lengths != 150
+
     recorder.effects |= SCORED | {"local_extensions": lambda query_lengths, **given: extended(query_lengths, **given)}
+    recorder.effects["local_paired_extensions"] = lambda query_lengths, **given: paired(query_lengths, **given)
     letters = ["A" * length for length in (0, 3, 60, 150, 600, 3000)] + ["ARN" * 20] * 4
     sides = [Sequences.from_strings(letters)] * 2
     found = pairs_device.align(*sides, Substitution.parse(text), span="extension", report=report, end_bonus=bonus)
     assert recorder.names() >= {*UPLOADED, "local_extensions"} and ("local_traces" in recorder.names()) == (report == "cigar")
+    assert ("local_paired_extensions" in recorder.names()) == (bonus == 0)
     bands = [given["bands"] for name, given in recorder.launches if name == "local_extensions"]
     assert len(bands) > 3 and found.score is not None and len(found) == len(letters)
 
