@@ -11,6 +11,7 @@ from tidalign.kernels.scoring.substitution import Substitution
 from tidalign.kernels.wavefront.alignments import Alignments, cigar_text
 
 DNA, PROTEIN = "ACGTacgtN", "ARNDCQEGHILKMFPSTWYVBZX*arndUOj"
+TWO = "match:2,mismatch:-4,gap:4,2,24,1"
 SCORINGS = {
     "affine": ("match:2,mismatch:-4,gap:4,2", DNA, "mismatch"),
     "linear": ("match:1,mismatch:-1,gap:1", DNA, "mismatch"),
@@ -73,3 +74,23 @@ def same(expected: Alignments, found: Alignments, report: str) -> None:
         assert len(one) == len(other), name
         different = np.flatnonzero(one != other)
         assert not len(different), (name, different[:5].tolist(), one[different[:5]].tolist(), other[different[:5]].tolist())
+
+
+def letters(seed: int, count: int) -> str:
+    return "".join(random.Random(seed).choices("ACGT", k=count))
+
+
+def ends(
+    queries: list[str],
+    targets: list[str],
+    scoring: Substitution,
+    zdrop: int | None = None,
+    end_bonus: int = 0,
+    ambiguous: str = "mismatch",
+    band: int | None = None,
+) -> list[tuple[int, int, int]]:
+    """Extend pairs on cores: scores, and ends of queries and targets."""
+    sides = [batch(strings, scoring) for strings in (queries, targets)]
+    found = pairs.align(*sides, scoring, span="extension", report="ends", zdrop=zdrop, end_bonus=end_bonus, ambiguous=ambiguous, band=band)
+    assert found.score is not None and found.placed and found.cigar is None and not found.query_start.any() and not found.target_start.any()
+    return list(zip(found.score.tolist(), found.query_end.tolist(), found.target_end.tolist(), strict=True))

@@ -18,7 +18,7 @@ FREE = {  # whether rows of column 0, and columns of row 0, cost nothing
 class Matrix:
     """H, I and D of every cell of a pair."""
 
-    def __init__(self, query: str, target: str, scoring: Substitution, span: str, ambiguous: str = "mismatch") -> None:
+    def __init__(self, query: str, target: str, scoring: Substitution, span: str, ambiguous: str = "mismatch", band: int | None = None) -> None:
         self.query, self.target, self.scoring, self.span, self.ambiguous = query.upper(), target.upper(), scoring, span, ambiguous
         self.codes, self.table = scoring.codes(), scoring.matrix(ambiguous)
         n, m = len(query), len(target)
@@ -28,7 +28,10 @@ class Matrix:
         self.D = [[[LOW] * (m + 1) for _ in range(n + 1)] for _ in scoring.pieces]
         for i in range(n + 1):
             for j in range(m + 1):
-                self._cell(i, j, free_rows, free_columns)
+                if band is None or abs(i - j) <= band:
+                    self._cell(i, j, free_rows, free_columns)
+                else:  # as it is: H, I and D of cells that are not made
+                    self.H[i][j] = LOW
 
     def score(self, i: int, j: int) -> int:
         return int(self.table[self.codes[ord(self.query[i - 1])], self.codes[ord(self.target[j - 1])]])
@@ -130,15 +133,25 @@ def rescored(query: str, target: str, places: tuple[int, int, int, int], cigar: 
     return score
 
 
-def extended(query: str, target: str, scoring: Substitution, zdrop: int | None = None, end_bonus: int = 0, ambiguous: str = "mismatch") -> tuple[int, int, int]:
-    """Score, query end and target end of an extension by minimap2's z-drop and BWA-MEM's bonus, over the cells of a whole matrix."""
-    H = Matrix(query, target, scoring, "extension", ambiguous).H
+def extended(
+    query: str,
+    target: str,
+    scoring: Substitution,
+    zdrop: int | None = None,
+    end_bonus: int = 0,
+    ambiguous: str = "mismatch",
+    band: int | None = None,
+) -> tuple[int, int, int]:
+    """Score, query end and target end of an extension by minimap2's z-drop and BWA-MEM's bonus, over the cells of a whole matrix, or of a band of it."""
+    H = Matrix(query, target, scoring, "extension", ambiguous, band).H
     n, m = len(query), len(target)
     slope = max(scoring.pieces)[1]
     seen, at = 0, (0, 0)
     made = [(0, 0)]
     for a in range(1, n + m + 1):
-        cells = [(a - j, j) for j in range(max(0, a - n), min(a, m) + 1)]
+        cells = [(a - j, j) for j in range(max(0, a - n), min(a, m) + 1) if band is None or abs(a - 2 * j) <= band]
+        if not cells:
+            break
         made += cells
         i, j = min(cells, key=lambda cell: (-H[cell[0]][cell[1]], cell[1]))
         if H[i][j] > seen:

@@ -35,6 +35,7 @@ def align(
     alphabet: str = "",
     zdrop: int | None = None,
     end_bonus: int = 0,
+    band: int | None = None,
     strand: str = "plus",
     heuristic: str | None = None,
     threads: int | None = 1,
@@ -50,7 +51,7 @@ def align(
     penalties: text as of `PairParameters`; a tuple, the model's name and its numbers: ("affine", 4, 6, 2); or `Affine(4, 6, 2)` (which None is), `Edit()`,
     `Linear(4, 2)`, `TwoPiece(4, 6, 2, 24, 1)`, of `tidalign` too. ends_free: as there; one number is for all ends.
     scoring: text as `match:2,mismatch:-4,gap:4,2` or `blosum62,gap:11,1`, to align by scores in place of penalties; with it span (None: local), report
-    (None: cigar), alphabet, zdrop and end_bonus, see `ScoreParameters`.
+    (None: cigar), alphabet, zdrop, end_bonus and band, see `ScoreParameters`.
     penalty_only, ambiguous, strand, heuristic: see `PairParameters`. device: `cpu`, `gpu` for the current CUDA device, or `auto`, which is that where there is
     one and the work is worth its start. threads: that align on cores; None: one for each core. The rows are the same on all and for any number.
 
@@ -62,7 +63,7 @@ def align(
     """
     count = threads_of(threads)
     penalised: dict[str, Any] = {"penalties": penalties, "ends_free": ends_free, "penalty_only": penalty_only, "heuristic": heuristic}
-    scored: dict[str, Any] = {"span": span, "report": report, "alphabet": alphabet, "zdrop": zdrop, "end_bonus": end_bonus}
+    scored: dict[str, Any] = {"span": span, "report": report, "alphabet": alphabet, "zdrop": zdrop, "end_bonus": end_bonus, "band": band}
     parameters = pair_parameters(scoring, ambiguous, strand, **penalised, **scored)
     aligner = aligner_of(parameters)
     names: dict[str, Any] = {}

@@ -5,7 +5,8 @@ After each antidiagonal its highest score (of equal ones that with the smallest 
 place. Otherwise, where it lies further on both sequences, the extension stops if it is more than zdrop + e * d below, d being how many diagonals apart both
 are and e the extension of the gap piece that opens dearest (Li 2018, 10.1093/bioinformatics/bty191; ksw2's rule). Of all cells made by then, the end is that
 of the highest score, then the smallest target end, then the smallest query end; 0 letters of both score 0. Where the whole query scores above 0, and with the
-bonus above that, the end is the best of those cells instead (Li 2013, arXiv:1303.3997); the bonus is not in the score.
+bonus above that, the end is the best of those cells instead (Li 2013, arXiv:1303.3997); the bonus is not in the score. With a band no cell is made whose
+numbers of letters of query and target differ by more: an extension is over with the last antidiagonal that has one left.
 
 A letter adds at most half of what two letters score at best. What a path lacks of that, its *loss*, never shrinks: the highest cell of an antidiagonal, and
 those equal to it, come only of cells that have lost no more. So cells are made up to a *depth* of loss, and a pair is done again, with more, where that leaves
@@ -36,9 +37,13 @@ MOST_DEPTH = 1 << 60
 NO_SCORE = np.int64(-MOST_DEPTH)
 """Score of what has no cell."""
 
+NO_BAND = np.int64(1 << 40)
+"""More diagonals than any pair has."""
 
-def ends(query: Any, target: Any, letters: Any, zdrop: int | None, end_bonus: int) -> Any:
-    """Extend all pairs -> scores int64[n] and int64[2, n]: query and target ends. query, target, letters: as pairs.py has them; zdrop: None for no stop."""
+
+def ends(query: Any, target: Any, letters: Any, zdrop: int | None, end_bonus: int, band: int | None = None) -> Any:
+    """Extend all pairs -> scores int64[n] and int64[2, n]: query and target ends. query, target, letters: as pairs.py has them; zdrop: None for no stop; band:
+    diagonals to each side of the corner's that have cells, 1 at least; None for all."""
     found = np.zeros((3, len(query.lengths)), np.int64)
     most = int(letters.matrix.max())
     unit = 1 + most % 2  # so that half of `most` is whole
@@ -48,7 +53,7 @@ def ends(query: Any, target: Any, letters: Any, zdrop: int | None, end_bonus: in
     scores = tuple(np.int64(unit * (most - int(score))) for score in letters.scores) if len(letters.scores) == 2 else (np.int64(0),)
     floor = max(int(table.max()), *(int(first + more) for first, more in zip(steps[::2], steps[1::2], strict=True)))
     slope = unit * max(letters.scoring.pieces)[1]
-    rule = tuple(map(np.int64, (floor, drift, unit, -1 if zdrop is None else unit * zdrop, slope, unit * end_bonus)))
+    rule = tuple(map(np.int64, (floor, drift, unit, -1 if zdrop is None else unit * zdrop, slope, unit * end_bonus, NO_BAND if band is None else band)))
     sides = (query.codes, query.starts, query.lengths, target.codes, target.starts, target.lengths)
     longest = [int(lengths.max(initial=0)) for lengths in (query.lengths, target.lengths)]
     texts = [np.zeros(length + 4 * PAIR_LANES + 4, np.uint8) for length in longest]
@@ -171,10 +176,10 @@ def none(now, before, block, floor, null):
 def extended(n, m, scores, table, steps, rule, depth, backwards, forwards, cells, found, null):
     """Extend one pair with cells up to a depth; gives the antidiagonal that had none, or 0 and fills found = score, query end, target end.
 
-    Blocks [low, high] of as many columns as there are lanes are made, those around the last cells that are left. Cells outside the matrix are none either:
-    what would come to them from the query's last row and the target's last column is taken away.
+    Blocks [low, high] of as many columns as there are lanes are made, those around the last cells that are left. Cells outside the matrix and the band are none
+    either: what would come to them from the query's last row, the target's last column and the band's outer diagonals is taken away.
     """
-    floor, drift, unit, zdrop, slope, end_bonus = rule
+    floor, drift, unit, zdrop, slope, end_bonus, band = rule
     lanes = lane_count(null)
     margin, size, top = 2 * lanes + 2, cells.itemsize, floor + depth
     for r in range(2 + len(steps)):
@@ -192,7 +197,7 @@ def extended(n, m, scores, table, steps, rule, depth, backwards, forwards, cells
     seen_q, seen_t = np.int64(0), np.int64(0)  # what the z-drop is measured from
     whole, whole_t, hidden = np.int64(0) if n == 0 else NO_SCORE, np.int64(0), NO_SCORE
     low, high = np.int64(0), np.int64(min(m, 1) // lanes)
-    for a in range(1, n + m + 1):
+    for a in range(1, min(n + m, 2 * min(n, m) + band) + 1):
         now = origin + (a & 1) * stride
         query = backwards.ctypes.data + margin + n - a
         first, last = low * lanes, (high + 1) * lanes
@@ -209,7 +214,7 @@ def extended(n, m, scores, table, steps, rule, depth, backwards, forwards, cells
                 best_q, best_t = a - h, h
             if highest > best:
                 best, seen_q, seen_t = highest, a - h, h
-        if a >= n:
+        if a >= max(n, 2 * n - band):
             of_row = np.int64(columns[a & 1, a - n])
             if of_row <= floor:
                 hidden = drift * a - depth
@@ -235,6 +240,12 @@ def extended(n, m, scores, table, steps, rule, depth, backwards, forwards, cells
             columns[a & 1, m] = floor
             for r in range(3, 2 + len(steps), 2):
                 columns[r, m] = floor
+        if a >= band and (a - band) % 2 == 0:  # only gaps leave a diagonal: to the left of the band the query's, to the right the target's
+            for r in range(2, 2 + len(steps), 2):
+                columns[r, (a - band) // 2] = floor
+            if a + band <= 2 * m:
+                for r in range(3, 2 + len(steps), 2):
+                    columns[r, (a + band) // 2] = floor
     if end_bonus > 0 and hidden > 0 and hidden >= whole and hidden + end_bonus > best:
         return n + m
     if end_bonus > 0 and whole > 0 and whole + end_bonus > best:
@@ -248,7 +259,7 @@ def extend(rows, sides, scores, table, steps, rule, first_depth, room, backwards
     """Extend the pairs `rows` as `ends` says; gives bool[len(rows)], which of them lose more than `room`, and are left.
 
     A cell holds the floor and what is left of the depth once its loss is gone; the floor is what no two steps in a row take more than, and who comes to it is
-    no cell. rule: the floor, half of the highest score of two letters, what a score of 1 is held as; then z-drop, slope and bonus, as they are held.
+    no cell. rule: the floor, half of the highest score of two letters, what a score of 1 is held as; z-drop, slope and bonus, as they are held; the band.
     backwards, forwards: room for the letters of a query and of a target. cells: rows for two antidiagonals of H, I and D of each piece, and what letters lose.
     """
     queries, query_starts, n, targets, target_starts, m = sides

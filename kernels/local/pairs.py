@@ -40,22 +40,24 @@ def align(
     ambiguous: str = "mismatch",
     zdrop: int | None = None,
     end_bonus: int = 0,
+    band: int | None = None,
 ) -> Alignments:
     """Align query i with target i on one core, without the interpreter lock: `score`, places and operations.
 
     span: what must lie in the alignment: nothing (`local`), all of the query or of the target (`query`, `target`), a begin and an end of one of them
     (`overlap`), all of both (`global`), or the first letters of both (`extension`). report: `score` (places are 0), `ends`, or `cigar`.
-    zdrop, end_bonus: of an extension (extension.py). ambiguous: what a DNA letter other than ACGT equals where the matrix has no N.
+    zdrop, end_bonus, band: of an extension (extension.py). ambiguous: what a DNA letter other than ACGT equals where the matrix has no N.
 
     Of ends with the highest score counts the one with the smallest target end, then the smallest query end. The way back from there takes at each cell the
     first of diagonal, I2, I1, D2, D1 that gives its score, stays in a gap where staying and opening give the same, and ends, if local, at the first score of 0.
     A pair without a score above 0 has no local alignment: score 0 and places 0.
+    With a band, ends are those of its cells. A CIGAR is the best alignment up to there, which may leave the band: `score` is then the CIGAR's, not the band's.
     Raises ValueError for batches that do not fit each other, MemoryError where a pair needs more than there is.
     """
     if len(queries) != len(targets):
         raise ValueError(f"as many queries as targets are needed, not {len(queries)} and {len(targets)}")
     letters = Coding(scoring, ambiguous)
-    return align_coded(letters.coded(queries, 0), letters.coded(targets, 1), letters, span=span, report=report, zdrop=zdrop, end_bonus=end_bonus)
+    return align_coded(letters.coded(queries, 0), letters.coded(targets, 1), letters, span=span, report=report, zdrop=zdrop, end_bonus=end_bonus, band=band)
 
 
 def align_coded(
@@ -67,6 +69,7 @@ def align_coded(
     report: str = "cigar",
     zdrop: int | None = None,
     end_bonus: int = 0,
+    band: int | None = None,
     bars: Bars | None = None,
 ) -> Alignments:
     """Align as `align` does sequences that `letters` has coded: many calls share what is coded once.
@@ -82,12 +85,13 @@ def align_coded(
         raise MemoryError(f"a sequence of {longest:,} letters: pairs have at most {MAX_LETTERS:,} on a side")
     if span != "extension":
         return _Work(letters, query, target, span, report, bars).alignments()
-    score, ends = extension.ends(query, target, letters, zdrop, end_bonus)
+    score, ends = extension.ends(query, target, letters, zdrop, end_bonus, band)
+    heuristic = zdrop is not None or band is not None
     if report != "cigar":
         none, keep = np.zeros(len(query.lengths), np.int64), report == "ends"
-        return Alignments(none, none, ends[0] * keep, none, ends[1] * keep, score=score, placed=keep, heuristic=zdrop is not None)
+        return Alignments(none, none, ends[0] * keep, none, ends[1] * keep, score=score, placed=keep, heuristic=heuristic)
     inside = [replace(side, lengths=lengths) for side, lengths in ((query, ends[0]), (target, ends[1]))]
-    return replace(_Work(letters, inside[0], inside[1], "global", report).alignments(), heuristic=zdrop is not None)
+    return replace(_Work(letters, inside[0], inside[1], "global", report).alignments(), heuristic=heuristic)
 
 
 def span_flags(span: str) -> int:
@@ -283,18 +287,7 @@ class _Work:
         scores = self._letters.scores
         if lookups.SHARES and not self._keep and len(scores) == 1 < lanes and len(order) >= SHARED_PAIRS and self._query.at(order).one:
             scores = scores * 3
-        rest = (
-            self._target.codes,
-            self._target.starts,
-            n,
-            m,
-            self._letters.same,
-            blocks,
-            self._span,
-            self._letters.costs,
-            scores,
-            self._bars.arrays,
-            self._keep,
-        )
+        of_target = (self._target.codes, self._target.starts)
+        rest = (*of_target, n, m, self._letters.same, blocks, self._span, self._letters.costs, scores, self._bars.arrays, self._keep)
         null = np.dtype(f"{'u' if self._local else 'i'}{bits // 8}").type(0)
         walk.align_groups(order, sides, *rest, buffers, np.empty(kept, signed), self._cigar, self._ends, self._found, null)

@@ -45,6 +45,7 @@ def align(
     ambiguous: str = "mismatch",
     zdrop: int | None = None,
     end_bonus: int = 0,
+    band: int | None = None,
 ) -> Alignments:
     """Give what `pairs.align` gives, from the current device; `by_host` of it counts the pairs that the host took.
 
@@ -53,7 +54,7 @@ def align(
     if len(queries) != len(targets):
         raise ValueError(f"as many queries as targets are needed, not {len(queries)} and {len(targets)}")
     coding = Coding(scoring, ambiguous)
-    options: dict[str, Any] = {"span": span, "report": report, "zdrop": zdrop, "end_bonus": end_bonus}
+    options: dict[str, Any] = {"span": span, "report": report, "zdrop": zdrop, "end_bonus": end_bonus, "band": band}
     return align_uploaded(uploaded(queries, coding), uploaded(targets, coding), coding, **options)
 
 
@@ -66,6 +67,7 @@ def align_uploaded(
     report: str = "cigar",
     zdrop: int | None = None,
     end_bonus: int = 0,
+    band: int | None = None,
     bars: Bars | None = None,
 ) -> Alignments:
     """Align as `align` does sequences that are on the device. bars: as of `pairs.align_coded`, of the device."""
@@ -74,17 +76,17 @@ def align_uploaded(
     device = cupy.cuda.runtime.getDevice()
     try:
         if span == "extension":
-            return _extended(query, target, coding, report, zdrop, end_bonus)
+            return _extended(query, target, coding, report, zdrop, end_bonus, band)
         return _Work(query, target, coding, span, report, bars).alignments()
     except (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError) as error:
         raise KernelError(f"device {device} failed on {len(query)} pairs: {error}") from error
 
 
-def _extended(query: Uploaded, target: Uploaded, coding: Coding, report: str, zdrop: int | None, end_bonus: int) -> Alignments:
+def _extended(query: Uploaded, target: Uploaded, coding: Coding, report: str, zdrop: int | None, end_bonus: int, band: int | None) -> Alignments:
     """Extend pairs; those whose scores do not fit are left to the host, up to the ends."""
     import cupy
 
-    work = extensions.Extensions(coding, zdrop, end_bonus)
+    work = extensions.Extensions(coding, zdrop, end_bonus, band)
     found = cupy.zeros((3, len(query)), np.int32)
     possible = work.possible(query, target)
     rows, left = cupy.flatnonzero(possible), cupy.flatnonzero(~possible).get()
@@ -93,14 +95,15 @@ def _extended(query: Uploaded, target: Uploaded, coding: Coding, report: str, zd
             each[rows] = values
     score, ends = found[0].get().astype(np.int64), found[1:].get().astype(np.int64)
     if len(left):
-        score[left], ends[:, left] = extension.ends(query.on_host(coding, 0, left), target.on_host(coding, 1, left), coding, zdrop, end_bonus)
-    none = np.zeros(len(query), np.int64)
+        sides = query.on_host(coding, 0, left), target.on_host(coding, 1, left)
+        score[left], ends[:, left] = extension.ends(*sides, coding, zdrop, end_bonus, band)
+    none, heuristic = np.zeros(len(query), np.int64), zdrop is not None or band is not None
     if report != "cigar":
         q, t = (ends[0], ends[1]) if report == "ends" else (none, none)
-        return Alignments(none, none, q, none, t, score=score, placed=report == "ends", heuristic=zdrop is not None, by_host=len(left))
+        return Alignments(none, none, q, none, t, score=score, placed=report == "ends", heuristic=heuristic, by_host=len(left))
     inside = [replace(side, lengths=cupy.asarray(lengths.astype(np.int32))) for side, lengths in ((query, ends[0]), (target, ends[1]))]
     aligned = _Work(inside[0], inside[1], coding, "global", report).alignments()
-    return replace(aligned, heuristic=zdrop is not None, by_host=max(aligned.by_host, len(left)))
+    return replace(aligned, heuristic=heuristic, by_host=max(aligned.by_host, len(left)))
 
 
 class _Work:

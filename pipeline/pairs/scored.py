@@ -19,6 +19,9 @@ from tidalign.pipeline.whole import is_whole
 MAX_DROP = 2**31 - 1
 """Of a z-drop and of a bonus."""
 
+MAX_BAND = 2**30
+"""Diagonals: more than any pair has."""
+
 WORK_PER_CELL = 0.05
 """A cell of a whole matrix in wavefront cells: many lanes share an instruction."""
 
@@ -28,7 +31,7 @@ class ScoreParameters:
     """Parameters of a run over pairs that is scored.
 
     scoring: as `Substitution.parse` reads it, kept in a normal form. alphabet: `dna` or `protein`; empty: as the scoring says.
-    span, report, zdrop, end_bonus: see `kernels.local.pairs.align`.
+    span, report, zdrop, end_bonus, band: see `kernels.local.pairs.align`.
     ambiguous: what a letter other than ACGT equals where the matrix of DNA has no N: nothing (`mismatch`), every letter (`match`); or it is refused (`error`).
     strand: as in `PairParameters`.
     """
@@ -41,6 +44,7 @@ class ScoreParameters:
     zdrop: int | None = None
     end_bonus: int = 0
     strand: str = "plus"
+    band: int | None = None
 
     scored: ClassVar[bool] = True
 
@@ -55,12 +59,12 @@ class ScoreParameters:
             raise ValueError("ambiguous says what letters of DNA equal: leave it out for proteins, whose matrix scores all letters")
         if self.strand == "both" and scoring.alphabet != DNA:
             raise ValueError("strand both tries the reverse complement, which proteins do not have: leave it out")
-        if self.span != "extension" and (self.zdrop is not None or self.end_bonus):
-            raise ValueError("zdrop and end-bonus go with the span extension")
-        for name in ("zdrop", "end_bonus"):
+        if self.span != "extension" and (self.zdrop is not None or self.end_bonus or self.band is not None):
+            raise ValueError("zdrop, end-bonus and band go with the span extension")
+        for name, least, most in (("zdrop", 0, MAX_DROP), ("end_bonus", 0, MAX_DROP), ("band", 1, MAX_BAND)):
             if (value := getattr(self, name)) is not None:
-                if not is_whole(value) or not 0 <= value <= MAX_DROP:
-                    raise ValueError(f"{name.replace('_', '-')} must lie in 0..{MAX_DROP}, a whole number, not {value!r}")
+                if not is_whole(value) or not least <= value <= most:
+                    raise ValueError(f"{name.replace('_', '-')} must lie in {least}..{most}, a whole number, not {value!r}")
                 object.__setattr__(self, name, int(value))
 
     @property
@@ -79,10 +83,11 @@ class ScoreParameters:
         words += ["--ambiguous", self.ambiguous] if self.alphabet == DNA else []
         words += ["--strand", self.strand] if self.strand == "both" else []
         words += ["--zdrop", str(self.zdrop)] if self.zdrop is not None else []
+        words += ["--band", str(self.band)] if self.band is not None else []
         return words + (["--end-bonus", str(self.end_bonus)] if self.end_bonus else [])
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "band" or value}  # runs without one as they always were
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Self:
@@ -133,7 +138,7 @@ def _aligned(query: Coded, target: Coded, coding: Coding, parameters: ScoreParam
 
 
 def _options(parameters: ScoreParameters) -> dict[str, Any]:
-    return {name: getattr(parameters, name) for name in ("span", "report", "zdrop", "end_bonus")}
+    return {name: getattr(parameters, name) for name in ("span", "report", "zdrop", "end_bonus", "band")}
 
 
 def warm_up(parameters: ScoreParameters, longest: int) -> None:

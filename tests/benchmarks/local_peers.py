@@ -2,7 +2,8 @@
 
     python tests/benchmarks/local_peers.py RESULT.json [--gasal2 PROGRAM.N ...] [--agatha PROGRAM] [--real PAIRS.seq ...] [--only WORD]
 
-`local`: local scores and CIGARs of pairs of a length. `extensions`: from the first letters on, by minimap2's z-drop; AGAThA knows gaps of one piece only.
+`local`: local scores and CIGARs of pairs of a length. `extensions`: from the first letters on, by minimap2's z-drop, in its band, which AGAThA has always, and
+without one (null); AGAThA knows gaps of one piece only, and runs once for both.
 `real`: both with the pairs of files, repeated. Other pairs are those of `wavefront_device.py`, a quarter of them generated, and repeated: as many as fill the
 GPU at a thread a pair, as GASAL2 has them, or at eight threads a pair, as AGAThA. Results of jobs that --only leaves out stay in RESULT.json as they are there.
 
@@ -30,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import gpu_record
 import record
 from local_device import DNA, MINIMAP2, measured
-from local_programs import LONG, SUBWARPS, ZDROP, Row, Sides, agatha, gasal2, gcups, most_cells, taken, tried
+from local_programs import BAND, LONG, SUBWARPS, ZDROP, Row, Sides, agatha, gasal2, gcups, most_cells, taken, tried
 from wavefront_device import pairs, repeated
 
 from tidalign.kernels.letters.sequences import Sequences
@@ -101,18 +102,20 @@ def shown(row: Row) -> Row:
     return row
 
 
-def extension_row(sides: Sides, peer: str | None, text: str, about: Row, batch: int = SUBWARPS) -> Row:
-    """Extend pairs by z-drop, by us and, if gaps have one piece, by AGAThA."""
+def extension_rows(sides: Sides, peer: str | None, text: str, about: Row, batch: int = SUBWARPS) -> Iterator[Row]:
+    """Extend pairs by z-drop, in the band and without one, by us and, if gaps have one piece, by AGAThA."""
     coding = Coding(Substitution.parse(text))
     on_device = [uploaded(side, coding) for side in sides]
-    row, found = measured(*on_device, coding, rounds=2, span="extension", zdrop=ZDROP, report="ends")
-    row = {**about, "scoring": text, **row}
-    if peer and len(coding.costs) == 2:
-        row["AGAThA"], theirs = tried(agatha, peer, sides, coding, batch)
-        if theirs is not None:
-            row["times"] = round(row["gcups"]["kernels"] / max(1, row["AGAThA"]["gcups"]), 2)
-            row |= same_ends(np.stack([score_of(found), found.query_end, found.target_end]), theirs)
-    return shown(row)
+    told = tried(agatha, peer, sides, coding, batch) if peer and len(coding.costs) == 2 else None
+    for band in (BAND, None):
+        row, found = measured(*on_device, coding, rounds=2, span="extension", zdrop=ZDROP, band=band, report="ends")
+        row = {**about, "scoring": text, "band": band, **row}
+        if told is not None:
+            row["AGAThA"], theirs = told
+            if theirs is not None:
+                row["times"] = round(row["gcups"]["kernels"] / max(1, row["AGAThA"]["gcups"]), 2)
+                row |= same_ends(np.stack([score_of(found), found.query_end, found.target_end]), theirs)
+        yield shown(row)
 
 
 def same_ends(ours: npt.NDArray[np.int64], theirs: npt.NDArray[np.int64]) -> Row:
@@ -135,7 +138,7 @@ def extensions(args: argparse.Namespace, rows: list[Row]) -> None:
     for length, error in CASES:
         sides = generated(int(SUBWARPS * (2 if length == 1024 else 1) * args.share), length, error)
         for text in [ONE_PIECE, *[DNA] * ((length, error) in SHORT_GAPS), MINIMAP2]:
-            rows.append(extension_row(sides, args.agatha, text, {"length": length, "error": error, "pairs": len(sides[0])}))
+            rows.extend(extension_rows(sides, args.agatha, text, {"length": length, "error": error, "pairs": len(sides[0])}))
 
 
 def real(args: argparse.Namespace, rows: list[Row]) -> None:
@@ -149,7 +152,7 @@ def real(args: argparse.Namespace, rows: list[Row]) -> None:
         of_batch = max(1, min(times, SUBWARPS // count))
         many = taken(sides, np.tile(np.arange(count), of_batch * max(1, min(8, times // of_batch))))
         for text in (ONE_PIECE, MINIMAP2):
-            rows.append(extension_row(many, args.agatha, text, {**about, "pairs": len(many[0])}, of_batch * count))
+            rows.extend(extension_rows(many, args.agatha, text, {**about, "pairs": len(many[0])}, of_batch * count))
 
 
 JOBS = {"local": local, "extensions": extensions, "real": real}

@@ -30,19 +30,19 @@ from tidalign.pipeline.pairs.aligner import PairParameters, aligner_of, alignmen
 from tidalign.pipeline.pairs.scored import ScoreParameters
 
 PENALTIES = {"edit": 0.3, "affine:4,6,2": 0.3, "affine:2,3,1": 0.2, "linear:4,2": 0.1, "affine2p:4,6,2,24,1": 0.1}
-SCORINGS: tuple[tuple[str, str, int | None, int], ...] = (
-    ("match:2,mismatch:-4,gap:4,2", "mismatch", 400, 0),
-    ("match:2,mismatch:-4,gap:4,2,24,1", "mismatch", 100, 10),
-    ("match:1,mismatch:-1,gap:1", "mismatch", 40, 5),
-    ("match:2,mismatch:-3,gap:5,2", "match", None, 20),
-    ("match:1,mismatch:-4,n:-1,gap:6,1", "mismatch", 10, 0),
-    ("letters:ACGT,scores:91,-114,100,-31,-125,100,-123,-31,-114,91,gap:400,30", "mismatch", 4000, 0),
-    ("match:25,mismatch:-60,gap:50,20", "mismatch", None, 0),
-    ("blosum62,gap:11,1", "mismatch", 60, 0),
-    ("blosum62,gap:8", "mismatch", None, 5),
-    ("pam250,gap:6,2,14,1", "mismatch", 100, 0),
+SCORINGS: tuple[tuple[str, str, int | None, int, int | None], ...] = (
+    ("match:2,mismatch:-4,gap:4,2", "mismatch", 400, 0, None),
+    ("match:2,mismatch:-4,gap:4,2,24,1", "mismatch", 100, 10, 60),
+    ("match:1,mismatch:-1,gap:1", "mismatch", 40, 5, None),
+    ("match:2,mismatch:-3,gap:5,2", "match", None, 20, 300),
+    ("match:1,mismatch:-4,n:-1,gap:6,1", "mismatch", 10, 0, None),
+    ("letters:ACGT,scores:91,-114,100,-31,-125,100,-123,-31,-114,91,gap:400,30", "mismatch", 4000, 0, None),
+    ("match:25,mismatch:-60,gap:50,20", "mismatch", None, 0, 17),
+    ("blosum62,gap:11,1", "mismatch", 60, 0, None),
+    ("blosum62,gap:8", "mismatch", None, 5, 100),
+    ("pam250,gap:6,2,14,1", "mismatch", 100, 0, None),
 )
-"""Scoring, what other letters equal, z-drop and end bonus of extensions. LASTZ's matrix and the one after it give scores over 32,767 and 65,535."""
+"""Scoring, what other letters equal, z-drop, end bonus and band of extensions. LASTZ's matrix and the one after it give scores over 32,767 and 65,535."""
 REPORTS = ("cigar", "ends", "cigar", "score")
 COLUMNS = ("penalty", "score", "query_start", "query_end", "target_start", "target_end", "reverse")
 
@@ -72,9 +72,9 @@ def of_penalties(pairs: int) -> Iterator[Case]:
 def of_scores(pairs: int) -> Iterator[Case]:
     """List every scoring with every span, reports and strands in turn."""
     tasks = max(1, round(pairs / TASK / len(SCORINGS) / len(SPANS)))
-    for i, (scoring, ambiguous, zdrop, bonus) in enumerate(SCORINGS):
+    for i, (scoring, ambiguous, zdrop, bonus, band) in enumerate(SCORINGS):
         for j, span in enumerate(SPANS):
-            options: dict[str, Any] = {"zdrop": zdrop, "end_bonus": bonus} if span == "extension" else {}
+            options: dict[str, Any] = {"zdrop": zdrop, "end_bonus": bonus, "band": band} if span == "extension" else {}
             parameters = ScoreParameters(scoring, span=span, report=REPORTS[(i + j) % len(REPORTS)], ambiguous=ambiguous, **options)
             if parameters.alphabet == "dna" and (i + j) % 3 == 0:
                 parameters = ScoreParameters(**{**parameters.to_json(), "strand": "both"})

@@ -56,6 +56,7 @@ def align_pairs(
     alphabet: str = "",
     zdrop: int | None = None,
     end_bonus: int = 0,
+    band: int | None = None,
     interleaved: bool = False,
     same_names: bool = False,
     query_column: str = "query",
@@ -76,7 +77,7 @@ def align_pairs(
     out: a run directory; or a file of a format (`x.sam`), written from the run directory beside it (`x.sam.run`), which the results read.
     queries, targets: FASTA, FASTQ (plain, gzip, bgzip), paired by order; or one file: interleaved, WFA's `.seq`, or Parquet / Arrow with two columns.
     penalties, ends_free: as `align` takes them. penalty_only, ambiguous, strand, heuristic: see `PairParameters`.
-    scoring, span, report, alphabet, zdrop, end_bonus: align by scores in place of penalties, as in `align`.
+    scoring, span, report, alphabet, zdrop, end_bonus, band: align by scores in place of penalties, as in `align`.
     device: `cpu`, `gpu` or `auto` (GPUs where there are any); gpus: how many; None: all, or one for little work.
     workers: processes on this machine; None for one a core, or none for little work. scheduler: a Dask scheduler to use instead: its address,
     its file, a `distributed.Client` or a cluster object;
@@ -88,7 +89,7 @@ def align_pairs(
     `if __name__ == "__main__":`, as everywhere with Python's multiprocessing.
     """
     penalised: dict[str, Any] = {"penalties": penalties, "ends_free": ends_free, "penalty_only": penalty_only, "heuristic": heuristic}
-    scored: dict[str, Any] = {"span": span, "report": report, "alphabet": alphabet, "zdrop": zdrop, "end_bonus": end_bonus}
+    scored: dict[str, Any] = {"span": span, "report": report, "alphabet": alphabet, "zdrop": zdrop, "end_bonus": end_bonus, "band": band}
     parameters = pair_parameters(scoring, ambiguous, strand, **penalised, **scored)
     columns = {"query_column": query_column, "target_column": target_column, "alphabet": parameters.alphabet}
     paths = (str(queries), None if targets is None else str(targets))

@@ -91,7 +91,7 @@ def add_new(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--new", action="store_true", help="throw away what an earlier run left in the run directory")
 
 
-SCORED = ("scoring", "matrix", "gap", "span", "alphabet", "report", "zdrop", "end_bonus")
+SCORED = ("scoring", "matrix", "gap", "span", "alphabet", "report", "zdrop", "end_bonus", "band")
 """All options of alignment by scores."""
 
 
@@ -123,6 +123,8 @@ def add_scores(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--zdrop", metavar="Z", type=typed(integer(0, 10**9)), help="stop an extension by minimap2's rule: heuristic (default: never)")
     bonus = "what an extension may score less to reach the query's end (default: 0)"
     parser.add_argument("--end-bonus", metavar="B", type=typed(integer(0, 10**9)), help=bonus)
+    band = "make no cells of an extension further from the corner's diagonal: heuristic (minimap2: 751; default: all)"
+    parser.add_argument("--band", metavar="W", type=typed(integer(1, 2**30)), help=band)
 
 
 def add_export(parser: argparse.ArgumentParser, kind: str = table.PAIRS) -> None:

@@ -63,7 +63,7 @@ def check_pairs_scores(args: argparse.Namespace, error: Error) -> None:
 
     try:
         args.scoring = scoring_of(args, error)
-        told = args.alphabet or "", args.span or "local", args.report or "cigar", args.ambiguous, args.zdrop, args.end_bonus or 0, args.strand
+        told = args.alphabet or "", args.span or "local", args.report or "cigar", args.ambiguous, args.zdrop, args.end_bonus or 0, args.strand, args.band
         args.scored = ScoreParameters(args.scoring, *told)
     except (ValueError, OSError) as wrong:
         error(str(wrong))

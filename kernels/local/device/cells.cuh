@@ -19,6 +19,12 @@ constexpr bool LIFTED = LOCAL_LIFTED;
 constexpr int DEAREST = LOCAL_DEAREST;  // piece with that first letter
 static_assert(LIFTED || WIDE, "pairs of scores are lifted");
 
+// Tells a function's template which of two forms is meant.
+template <bool B>
+struct Fixed {
+  static constexpr bool value = B;
+};
+
 // Of a cell, what those below (H and I) or to the right (H and D) take, one value a piece of the gap.
 #if LOCAL_PIECES == 1
 typedef uint2 Kept;

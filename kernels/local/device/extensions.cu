@@ -4,16 +4,14 @@
 // r and column j lies on the antidiagonal of row r + 1 in the column before, so the highest score of an antidiagonal moves up a row a column; from the lane's
 // first row it goes to a ring in shared memory where the lanes meet, and from there to memory, where strips meet. A strip done, all antidiagonals that end in
 // its rows are known, and are asked in order whether the extension stops. Of each strip only columns near the main diagonal are made. Whether that was enough
-// is known from the cells where a path can leave them (kernels/local/device/extensions.py).
+// is known from the cells where a path can leave them (kernels/local/device/extensions.py). MASKED, there are no other cells: what H comes to further from the
+// main diagonal is taken away. Gaps need not be: one that leaves a band never comes back.
 #include "local/device/letters.cuh"
 #include "local/device/reached.cuh"
 
-constexpr bool BONUS = LOCAL_BONUS;  // whether the end of the query counts
-
-template <bool B>
-struct Fixed {
-  static constexpr bool value = B;
-};
+constexpr bool BONUS = LOCAL_BONUS;    // whether the end of the query counts
+constexpr bool MASKED = LOCAL_MASKED;  // whether cells end where the band does, which is as wide in all rows
+static_assert(ROWS < 32, "a lane's rows in the band are bits of a word");
 
 // The highest score of an antidiagonal with the end of the query there, the last of them: the target's is the smallest.
 __device__ __forceinline__ long long keyed(int score, int query_end) { return (long long)score << 32 | query_end; }
@@ -65,6 +63,7 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
     int exits = -0x7FFFFFFF;  // the highest score where a path leaves, doubled, less `most` a letter
     const auto left_of = [&](int first) { return max(0, first - tail - (int)((long long)(band - tail) * (n - first) / n)) & ~3; };
     const auto right_of = [&](int first) { return min(m - 1, first + STRIP - 1 + tail + (int)((long long)(band - tail) * (n - first) / n)); };
+    const int over = MASKED ? min(n + m, 2 * min(n, m) + band) : n + m;  // the last antidiagonal
     Extension found = {0, 0, 0, 0, 0, 0, n == 0 ? 0 : NO_SCORE, 0, 0, false};
 
     // Take what lanes have met of antidiagonals [from, to] out of the ring.
@@ -91,11 +90,12 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
             const long long key = highest_of[a - 2];
             score = (int)(key >> 32), q = (int)key;
           }
-          if (a <= n && edge >= score) score = edge, q = a;
-          else if (a <= m && edge > score) score = edge, q = 0;
+          const bool held = !MASKED || a <= band;
+          if (a <= n && held && edge >= score) score = edge, q = a;
+          else if (a <= m && held && edge > score) score = edge, q = 0;
           if (BONUS && a >= n) {
             const int column = a - n - 1;
-            if (n == 0 || column < 0) of_row = edge;
+            if (n == 0 || column < 0) of_row = held ? edge : NO_SCORE;
             else if (column >= row_left && column <= row_right) of_row = last_row[column];
           }
         }
@@ -158,7 +158,7 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
       }
 #pragma unroll
       for (int r = 0; r < ROWS; r++) {
-        strip.h[r] = left ? NONE : boundary(row + r + 1, false, costs) * PLACES;
+        strip.h[r] = left || (MASKED && row + r >= band) ? NONE : boundary(row + r + 1, false, costs) * PLACES;
         for (int piece = 0; piece < PIECES; piece++) strip.d[piece][r] = left ? NONE : strip.h[r] + prices.first[piece];
         strip.reached[r] = NONE;
       }
@@ -168,7 +168,7 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
       const auto upper_at = [&](int j) {
         unsigned of_gap[PIECES];
         if (first && j <= above_right) return row_kept[j];
-        const int h = first || j > right ? NONE : boundary(j + 1, false, costs) * PLACES;
+        const int h = first || j > right || (MASKED && j >= band) ? NONE : boundary(j + 1, false, costs) * PLACES;
         for (int piece = 0; piece < PIECES; piece++) of_gap[piece] = h + prices.first[piece];
         return kept(h, of_gap);
       };
@@ -208,12 +208,19 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
           if (step >= mate && j <= right) {
             above = in;
             for (int piece = 0; piece < PIECES; piece++) gap[piece] = in_gap[piece];
+            unsigned in_band = 0;
+            if (MASKED) {
+              const int from = max(0, min(j - row - band, ROWS)), to = max(0, min(j - row + band + 1, ROWS));
+              in_band = (1u << to) - (1u << from);
+            }
             if (TABLE) {
               unsigned looked[ROWS / 4];
               looked_up(looked, profile + letter * STRIP + mate * ROWS);
-              column_made<LAST>(strip, above, gap, prices, left_rows, [&](int r) { return (int)prmt(looked[r / 4], 0, (r & 3) | (8 | (r & 3)) * 0x1110); });
+              const auto score = [&](int r) { return (int)prmt(looked[r / 4], 0, (r & 3) | (8 | (r & 3)) * 0x1110); };
+              column_made<LAST, MASKED>(strip, above, gap, prices, left_rows, score, in_band);
             } else {
-              column_made<LAST>(strip, above, gap, prices, left_rows, [&](int r) { return (int)prmt(row_scores[TABLE ? 0 : r], 0, letter); });
+              const auto score = [&](int r) { return (int)prmt(row_scores[TABLE ? 0 : r], 0, letter); };
+              column_made<LAST, MASKED>(strip, above, gap, prices, left_rows, score, in_band);
             }
             int* const meeting = ring + (row + j & RING - 1);
             *meeting = max(*meeting, strip.reached[0] + mate * ROWS);
@@ -242,11 +249,11 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
       const int to = min(first + right + STRIP - 1, n + m - 2);
       taken_out(first, first + right + 1, to);
       touched = max(touched, to);
-      if (right < m - 1)
+      if (!MASKED && right < m - 1)
 #pragma unroll
         for (int r = 0; r < ROWS; r++)
           if (r < left_rows) exits = max(exits, 2 * (strip.h[r] >> 9) - most * (row + r + right + 2));
-      if (!LAST) {
+      if (!LAST && !MASKED) {
         const int below_left = left_of(first + STRIP), below_right = right_of(first + STRIP);
         const auto left_below = [&](int j) { exits = max(exits, 2 * ((int)row_kept[j].x >> 9) - most * (first + STRIP + j + 1)); };
         for (int j = left + mate; j <= right && j < below_left; j += TEAM) left_below(j);
@@ -260,19 +267,19 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
       if (first + STRIP < n) {
         strip_made(first, left, right, Fixed<false>());
         above_right = right;
-        scan(first + STRIP);
+        scan(min(first + STRIP, over));
       } else {
         row_left = left, row_right = right;
         strip_made(first, left, right, Fixed<true>());
       }
     }
-    scan(n + m);
+    scan(over);
     if (BONUS && scanned >= n) found.loss = max(found.loss, most * scanned - 2 * found.whole);
     if (BONUS && found.whole > 0 && found.whole + (long long)end_bonus > found.best) found.best = found.whole, found.best_q = n, found.best_t = found.whole_t;
     for (int apart = TEAM / 2; apart; apart /= 2) exits = max(exits, __shfl_xor_sync(team_mask, exits, apart, TEAM));
     if (mate == 0) {
       scores[pair] = found.best, query_ends[pair] = found.best_q, target_ends[pair] = found.best_t;
-      losses[pair] = found.loss, enough[pair] = exits < -found.loss;
+      losses[pair] = found.loss, enough[pair] = MASKED || exits < -found.loss;
     }
   }
 }

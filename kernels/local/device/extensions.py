@@ -5,6 +5,11 @@ antidiagonal b with more than H + most (b - a) / 2. Where that lies below the hi
 leaves the band, the rule asks for nothing outside, and the band has told all. A pair's loss is the largest of most b - 2 (highest score of b); a band is enough
 if most a - 2 H is larger wherever a path leaves. It is if it is k wide and most k + 2 gap(k) is above the loss, and it may narrow as the loss that is to come
 does. Pairs whose band was too narrow are extended again in one of that width, and at last in the whole matrix.
+
+Where a caller sets a band of W, a narrower one is tried as well; its strips have cells beyond W too. A cell that lies d diagonals from the main one lacks
+most d + 2 gap(d) at least. Where that is above the loss for d = W + 1, no cell beyond W is the highest of an antidiagonal, or on the way to one: so what a band
+that is enough tells of the whole matrix is so within W too. Other pairs are extended in all of W, by a kernel that makes no cell outside (MASKED), which is
+always enough.
 """
 
 import math
@@ -59,14 +64,17 @@ ENOUGH_SHARE = 0.95
 class Extensions:
     """Extend pairs by one scoring."""
 
-    def __init__(self, coding: Coding, zdrop: int | None, end_bonus: int) -> None:
+    def __init__(self, coding: Coding, zdrop: int | None, end_bonus: int, band: int | None = None) -> None:
         import cupy
 
         costs = [int(cost) for cost in coding.costs]
         self._pieces = [(first - more, more) for first, more in zip(costs[::2], costs[1::2], strict=True)]
         self._costs = costs if len(costs) == 4 else [*costs, *costs]
         self._most = max(0, int(coding.matrix.max()))
-        self._zdrop, self._end_bonus = -1 if zdrop is None else zdrop, end_bonus
+        self._zdrop, self._end_bonus, self._limit = -1 if zdrop is None else zdrop, end_bonus, band
+        self._dearest = max(extended for _, extended in self._pieces)
+        if band is not None:  # whose cells may have nothing but mismatches before them
+            self._dearest = max(self._dearest, -int(coding.matrix.min()) // 2 + 1)
         self._named = coding.scoring.letters[:4] != "ACGT"
         size = self._letters = coding.size + 1
         table = np.full((size, size), -128, np.int8)
@@ -84,9 +92,8 @@ class Extensions:
     def possible(self, query: Uploaded, target: Uploaded) -> Any:
         """Tell which pairs' scores fit (bool, on the device)."""
         n, m = query.lengths.astype(np.int64), target.lengths.astype(np.int64)
-        dearest = max(extended for _, extended in self._pieces)
         shorter = n + (m - n) * (m < n)
-        return (self._most * shorter < MAX_SCORE) & ((n + m) * dearest + 2 * sum(self._costs) < MAX_SCORE) & ((n + m) * max(1, self._most) < 1 << 29)
+        return (self._most * shorter < MAX_SCORE) & ((n + m) * self._dearest + 2 * sum(self._costs) < MAX_SCORE) & ((n + m) * max(1, self._most) < 1 << 29)
 
     def ends(self, query: Uploaded, target: Uploaded, most_bytes: int) -> tuple[Any, Any, Any]:
         """Extend pairs -> scores, query ends and target ends, int32 on the device."""
@@ -104,7 +111,7 @@ class Extensions:
         bands = self._band(shorter, widest, left, share)
         tails = cupy.where(bands < widest[left], bands // 8 + TAIL_DIAGONALS, bands).astype(np.int32) if narrows else bands
         for last in (False, True, True):
-            losses, enough = self._launched(query, target, left, bands, tails, most_bytes, found)
+            losses, enough = self._tried(query, target, left, bands, tails, most_bytes, found)
             again = cupy.flatnonzero(~enough)
             left = left[again]
             if not len(left):
@@ -124,7 +131,7 @@ class Extensions:
         shorter, widest = (choose(first.lengths, other.lengths) for choose in (cupy.minimum, cupy.maximum))
         rows = cupy.arange(len(sample))
         bands = self._band(shorter, widest, rows, FIRST_BAND)
-        losses, enough = self._launched(first, other, rows, bands, bands, most_bytes, cupy.empty((3, len(sample)), np.int32))
+        losses, enough = self._tried(first, other, rows, bands, bands, most_bytes, cupy.empty((3, len(sample)), np.int32))
         needed = cupy.where(enough, cupy.minimum(bands, self._needed(losses)), self._needed(losses))
         shares = cupy.sort(needed / cupy.maximum(shorter, 1))
         middle, most = (float(shares[int(part * (len(sample) - 1))]) for part in (0.5, ENOUGH_SHARE))
@@ -148,7 +155,26 @@ class Extensions:
             bands = cupy.maximum(bands, (losses.astype(np.int64) - 2 * opened) // slope + 1)
         return bands
 
-    def _launched(self, query: Uploaded, target: Uploaded, rows: Any, bands: Any, tails: Any, most_bytes: int, found: Any) -> tuple[Any, Any]:
+    def _tried(self, query: Uploaded, target: Uploaded, rows: Any, bands: Any, tails: Any, most_bytes: int, found: Any) -> tuple[Any, Any]:
+        """Extend these pairs as `_launched` does, and within the band that all have: those whose own is no narrower, in that."""
+        import cupy
+
+        if self._limit is None:
+            return self._launched(query, target, rows, bands, tails, most_bytes, found, masked=False)
+        losses, enough = cupy.empty(len(rows), np.int32), cupy.empty(len(rows), np.bool_)
+        limited = bands >= self._limit
+        for masked in (False, True):
+            if not len(taken := cupy.flatnonzero(limited == masked)):
+                continue
+            places = rows[taken]
+            limits = cupy.full(len(taken), self._limit, np.int32)
+            each, ends = (limits, limits) if masked else (bands[taken], tails[taken])
+            losses[taken], told = self._launched(query, target, places, each, ends, most_bytes, found, masked=masked)
+            inside = cupy.maximum(query.lengths[places], target.lengths[places]) <= self._limit
+            enough[taken] = told & (inside | (self._needed(losses[taken]) <= self._limit + 1) | masked)
+        return losses, enough
+
+    def _launched(self, query: Uploaded, target: Uploaded, rows: Any, bands: Any, tails: Any, most_bytes: int, found: Any, *, masked: bool) -> tuple[Any, Any]:
         """Extend these pairs within bands; `found` takes their scores and ends. Returns their losses, and whether their bands were enough."""
         import cupy
 
@@ -165,7 +191,7 @@ class Extensions:
             if len(taken := order[high == bool(tall)]):
                 form = forms.Form(team, rows_of_lane, wide=False, table=False, product=False, several=True)
                 places = rows[taken]
-                each, enough[taken], sure = self._launch_paired(form, query.at(places), target.at(places), bands[taken], tails[taken], most_bytes)
+                each, enough[taken], sure = self._launch_paired(form, query.at(places), target.at(places), bands[taken], tails[taken], most_bytes, masked)
                 found[:, places] = each[:3]
                 losses[taken] = each[3]
                 left.append(taken[~sure])
@@ -177,18 +203,18 @@ class Extensions:
                 if len(taken):
                     form = forms.Form(team, rows_of_lane, wide=True, table=table, product=False, several=True)
                     places = rows[taken]
-                    each, enough[taken] = self._launch(form, query.at(places), target.at(places), bands[taken], tails[taken], most_bytes)
+                    each, enough[taken] = self._launch(form, query.at(places), target.at(places), bands[taken], tails[taken], most_bytes, masked)
                     found[:, places] = each[:3]
                     losses[taken] = each[3]
         return losses, enough
 
-    def _launch(self, form: forms.Form, query: Uploaded, target: Uploaded, bands: Any, tails: Any, most_bytes: int) -> tuple[Any, Any]:
+    def _launch(self, form: forms.Form, query: Uploaded, target: Uploaded, bands: Any, tails: Any, most_bytes: int, masked: bool) -> tuple[Any, Any]:
         """Extend pairs in one form of the kernel -> int32[4, n]: scores, query ends, target ends, losses; and whether bands were enough."""
         import cupy
 
         count, pieces, teams = len(query), len(self._pieces), THREADS // form.team
         macros = forms.macros(form, THREADS, ends=(False,) * 5, pieces=pieces, dearest=0, lifted=False, keep=False)
-        macros |= {"LOCAL_BONUS": int(self._end_bonus > 0), "LOCAL_BLOCKS": BLOCKS}
+        macros |= {"LOCAL_BONUS": int(self._end_bonus > 0), "LOCAL_BLOCKS": BLOCKS, "LOCAL_MASKED": int(masked)}
         shared_bytes = teams * form.strip * self._letters if form.table else 0
         kernel = compiler.kernel("local/device/extensions.cu", "local_extensions", macros, shared_bytes=shared_bytes)
         memory, blocks = self._room(form, query, target, compiler.resident(kernel, THREADS, shared_bytes), count, most_bytes)
@@ -213,13 +239,15 @@ class Extensions:
         cells = cupy.empty((blocks * teams * row_room * cell_bytes // 16 + 1, 4), np.uint32)
         return (cells, np.int64(row_room), cupy.empty(blocks * teams * diagonals_room, np.int64), np.int64(diagonals_room)), blocks
 
-    def _launch_paired(self, form: forms.Form, query: Uploaded, target: Uploaded, bands: Any, tails: Any, most_bytes: int) -> tuple[Any, Any, Any]:
+    def _launch_paired(
+        self, form: forms.Form, query: Uploaded, target: Uploaded, bands: Any, tails: Any, most_bytes: int, masked: bool
+    ) -> tuple[Any, Any, Any]:
         """Extend pairs two a team -> as `_launch`, and of which of them this is so."""
         import cupy
 
         count, firsts, units = len(query), self._costs[::2], -(-len(query) // 2)
         macros = forms.macros(form, THREADS, ends=(False,) * 5, pieces=len(self._pieces), dearest=firsts.index(max(firsts)), lifted=True, keep=False)
-        macros |= {"LOCAL_MASKED": 0, "LOCAL_BLOCKS": PAIRED_BLOCKS, "LOCAL_RING": 512 if form.strip < 512 else 1024}
+        macros |= {"LOCAL_MASKED": int(masked), "LOCAL_BLOCKS": PAIRED_BLOCKS, "LOCAL_RING": 512 if form.strip < 512 else 1024}
         kernel = compiler.kernel("local/device/paired.cu", "local_paired_extensions", macros)
         room, blocks = self._room(form, query, target, compiler.resident(kernel, THREADS, 0), units, most_bytes)
         found, enough, sure = cupy.empty((4, count), np.int32), cupy.empty(count, np.bool_), cupy.empty(count, np.bool_)

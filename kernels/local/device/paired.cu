@@ -16,11 +16,6 @@ static_assert((TEAM - 1) * (ROWS - 1) + ROWS + 40 <= RING && RING >= STRIP, "lan
 constexpr int NO_SCORE = -(1 << 26), UNKNOWN = 1 << 28;
 constexpr unsigned NO_VALUES = 0x80008000u;
 
-template <bool B>
-struct Fixed {
-  static constexpr bool value = B;
-};
-
 // What a team knows of one of its pairs, all lanes the same.
 struct Antidiagonals {
   int seen, stop, unknown, loss;  // the highest sample so far; the first antidiagonal that may stop; the first without a score; the most one lacks before that

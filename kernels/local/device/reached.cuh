@@ -16,8 +16,9 @@ struct Rows {
 };
 
 // Make one column. above, gap: H and I of the row above, and then of the last row. left_rows: how many rows of the lane there are, where it is the LAST strip.
-template <bool LAST, typename Score>
-__device__ __forceinline__ void column_made(Rows& lane, int& above, int* gap, const Prices& prices, int left_rows, Score score) {
+// in_band: if MASKED, a bit for each row, unset where there is no cell.
+template <bool LAST, bool MASKED = false, typename Score>
+__device__ __forceinline__ void column_made(Rows& lane, int& above, int* gap, const Prices& prices, int left_rows, Score score, unsigned in_band = 0) {
   int diagonal = lane.corner;
   lane.corner = above;
 #pragma unroll
@@ -26,6 +27,7 @@ __device__ __forceinline__ void column_made(Rows& lane, int& above, int* gap, co
     // I of the row above is what a row waits for: it comes last.
     best =
         PIECES == 2 ? __vimax3_s32(__vimax3_s32(best, lane.d[0][r], lane.d[PIECES - 1][r]), gap[0], gap[PIECES - 1]) : __vimax3_s32(best, lane.d[0][r], gap[0]);
+    if (MASKED) best = in_band >> r & 1 ? best : NONE;
 #pragma unroll
     for (int piece = 0; piece < PIECES; piece++) {
       const int opened = best * prices.one + prices.first[piece];

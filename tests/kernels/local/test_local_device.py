@@ -193,6 +193,26 @@ def test_extensions_of_reads(monkeypatch: pytest.MonkeyPatch, name: str, text: s
         same(expected, found, "cigar")
 
 
+@pytest.mark.parametrize(("zdrop", "bonus"), [(None, 7), (40, 20), (400, 0)])
+@pytest.mark.parametrize("name", SCORINGS)
+def test_extensions_in_bands(monkeypatch: pytest.MonkeyPatch, name: str, zdrop: int | None, bonus: int) -> None:
+    """Bands narrower than a strip and wider, with and without narrower ones that a sample has chosen."""
+    from tidalign.kernels.local.device import extensions
+
+    text, alphabet, ambiguous = SCORINGS[name]
+    scoring = Substitution.parse(text)
+    short, long = cases(12, alphabet, 200), alike(6, [10, 129, 300, 700, 1700, 2600], alphabet, 3)
+    half = [query[: len(query) // 2] + target[len(target) // 3 :] for query, target in zip(*long, strict=True)]
+    sides = [batch([*some, *more, *last], scoring) for some, more, last in zip(short, long, (long[0], half), strict=True)]
+    for k, band in enumerate((1, 5, 33, 150, 257, 751, 1 << 30)):
+        monkeypatch.setattr(extensions, "SAMPLE_PAIRS", (8, 1 << 20)[k % 2])
+        for report in ("cigar", "ends"):
+            options: dict[str, Any] = {"span": "extension", "report": report, "zdrop": zdrop, "end_bonus": bonus, "ambiguous": ambiguous, "band": band}
+            expected, found = (each(*sides, scoring, **options) for each in (pairs.align, align))
+            assert found.by_host == 0 and found.heuristic and expected.heuristic
+            same(expected, found, report)
+
+
 def test_extensions_beyond_32_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pairs whose scores do not fit are left to the host, up to their ends."""
     from tidalign.kernels.local.device import extensions

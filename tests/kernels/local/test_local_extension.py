@@ -6,26 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 import scored_oracle
-from scored_cases import DNA, SCORINGS, aligned, batch, cases, mutated
+from scored_cases import DNA, SCORINGS, TWO, aligned, batch, cases, ends, letters, mutated
 
 from tidalign.kernels.local import extension, pairs
 from tidalign.kernels.local.lanes import PAIR_LANES
 from tidalign.kernels.scoring.substitution import Substitution
-
-TWO = "match:2,mismatch:-4,gap:4,2,24,1"
-
-
-def ends(
-    queries: list[str], targets: list[str], scoring: Substitution, zdrop: int | None = None, end_bonus: int = 0, ambiguous: str = "mismatch"
-) -> list[tuple[int, int, int]]:
-    sides = [batch(strings, scoring) for strings in (queries, targets)]
-    found = pairs.align(*sides, scoring, span="extension", report="ends", zdrop=zdrop, end_bonus=end_bonus, ambiguous=ambiguous)
-    assert found.score is not None and found.placed and found.cigar is None and not found.query_start.any() and not found.target_start.any()
-    return list(zip(found.score.tolist(), found.query_end.tolist(), found.target_end.tolist(), strict=True))
-
-
-def letters(seed: int, count: int) -> str:
-    return "".join(random.Random(seed).choices("ACGT", k=count))
 
 
 @pytest.mark.parametrize("first", [0, 256])

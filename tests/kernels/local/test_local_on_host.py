@@ -146,6 +146,49 @@ def test_extensions(monkeypatch: pytest.MonkeyPatch, name: str, zdrop: int | Non
         same(expected, found, report)
 
 
+@pytest.mark.parametrize(("zdrop", "bonus"), [(None, 7), (40, 0)])
+@pytest.mark.parametrize("name", ["affine", "two pieces", "a mismatch earns", "blosum62"])
+def test_extensions_in_bands(monkeypatch: pytest.MonkeyPatch, name: str, zdrop: int | None, bonus: int) -> None:
+    """Short pairs, and those of several strips: by bands narrower than a strip and wider, which some pairs need and others do not."""
+    text, alphabet, ambiguous = SCORINGS[name]
+    scoring = Substitution.parse(text)
+    chance = random.Random(5)
+    short = cases(3, alphabet, 20)
+    texts = [["".join(chance.choices(alphabet[:20], k=length)) for _ in range(3)] for length in (3, 60, 110, 130, 260)]
+    three, sixty, middle, strip, long = texts
+    whole = [long[0] + strip[0] + long[1], long[0] + strip[0], long[2], three[0], long[0] + long[1], "", middle[0]]
+    other = [
+        long[0] + long[1],
+        long[0] + sixty[1] + strip[0],
+        three[0] + long[2],
+        long[1],
+        "".join(mutated(chance, long[0] + long[1], alphabet)),
+        long[0],
+        long[1],
+    ]
+    queries, targets = ([*few, *many, *others] for few, many, others in zip(short, (whole, other), (other, whole), strict=True))
+    sides = [Sequences.from_strings(texts) for texts in (queries, targets)]
+    launched, launch = set(), extensions.Extensions._launch
+    monkeypatch.setattr(extensions.Extensions, "_launch", lambda self, *given: (launched.add(given[-1]), launch(self, *given))[1])
+    for band, shapes, share, report in (
+        (1, None, 1 / 8, "ends"),
+        (20, None, 1 / 64, "cigar"),
+        (65, None, 1 / 8, "ends"),
+        (127, 64, 1 / 64, "score"),
+        (130, 64, 1 / 8, "cigar"),
+        (300, 100, 1 / 64, "ends"),
+    ):
+        monkeypatch.setattr(extensions, "FIRST_BAND", share)
+        monkeypatch.setattr(extensions, "SAMPLE_PAIRS", 2 if band == 65 else 1 << 20)
+        if shapes:
+            monkeypatch.setattr(extensions, "SHAPES", {shapes: (8, 16), 1 << 30: (16, 16)})
+        options: dict[str, Any] = {"span": "extension", "report": report, "zdrop": zdrop, "end_bonus": bonus, "ambiguous": ambiguous, "band": band}
+        found, expected = (each(*sides, scoring, **options) for each in (pairs_device.align, pairs.align))
+        assert found.by_host == 0 and found.heuristic and expected.heuristic
+        same(expected, found, report)
+    assert launched == {False, True}
+
+
 def test_extensions_of_reads() -> None:
     """Pairs of strips whose bands do not hold all columns, among them two that do not belong together, by minimap2's defaults."""
     reads = pairfiles.read_seq(Path(__file__).parents[2] / "data" / "pairs" / "ecoli_pacbio_clr_1kb.seq.gz")[:3]

@@ -78,11 +78,18 @@ def local_variants() -> Iterator[dict[str, object]]:
 
 
 def extension_variants() -> Iterator[dict[str, object]]:
-    """List each team, number of gap pieces, with and without tables and the bonus."""
-    for shape, table, bonus, pieces in (((8, 16), False, 0, 1), ((16, 16), True, 1, 2), ((32, 16), False, 1, 2), ((32, 16), True, 0, 1)):
+    """List each team, number of gap pieces, with and without tables, the bonus and a band that all have."""
+    for shape, table, bonus, pieces, masked in (
+        ((8, 16), False, 0, 1, 0),
+        ((16, 16), True, 1, 2, 0),
+        ((32, 16), False, 1, 2, 0),
+        ((32, 16), True, 0, 1, 0),
+        ((32, 16), False, 0, 2, 1),
+        ((16, 16), True, 1, 1, 1),
+    ):
         form = forms.Form(*shape, True, table, False, True)
         macros = forms.macros(form, extensions.THREADS, ends=(False,) * 5, pieces=pieces, dearest=0, lifted=False, keep=False)
-        yield macros | {"LOCAL_BONUS": bonus, "LOCAL_BLOCKS": extensions.BLOCKS}
+        yield macros | {"LOCAL_BONUS": bonus, "LOCAL_BLOCKS": extensions.BLOCKS, "LOCAL_MASKED": masked}
 
 
 def paired_variants() -> Iterator[dict[str, object]]:

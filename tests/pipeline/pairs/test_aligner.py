@@ -52,6 +52,9 @@ def test_a_plan_names_its_aligner() -> None:
     assert values["aligner"] == "wavefront" and described(values) == (WAVEFRONT, parameters)
     assert described(parameters.to_json()) == (WAVEFRONT, parameters)
     scores = ScoreParameters("match:2,mismatch:-4,gap:4,2", span="extension", zdrop=100)
+    assert "band" not in SCORED.to_json(scores)  # a plan from before there were bands
+    banded = replace(scores, band=751)
+    assert described(SCORED.to_json(banded)) == (SCORED, banded) and banded.words()[-2:] == ["--band", "751"]
     assert described(SCORED.to_json(scores)) == (SCORED, scores) and aligner_of(scores) is SCORED and aligner_of(parameters) is WAVEFRONT
     with pytest.raises(ManifestMismatch, match="aligner 'smith': expected one of wavefront"):
         described({**values, "aligner": "smith"})
@@ -73,7 +76,8 @@ def test_rows_of_scores() -> None:
     alone = align_batch(SCORED, packed, ScoreParameters("match:3,mismatch:-5,gap:1,1", report="score"), CPU).to_pylist()[0]
     assert [alone[name] for name in ("score", "cigar", "query_start", "target_end", "matches")] == [13, None, None, None, None]
     stopped = ScoreParameters("match:3,mismatch:-5,gap:1,1", span="extension", zdrop=3)
-    assert align_batch(SCORED, packed, stopped, CPU)["status"].to_pylist() == ["heuristic"] * 2
+    for parameters in (stopped, replace(stopped, zdrop=None, band=1)):
+        assert align_batch(SCORED, packed, parameters, CPU)["status"].to_pylist() == ["heuristic"] * 2
     proteins = pa.table({**names, "query": [b"MKVW", b"u"], "target": [b"MKvW", b"X"]}).select(PAIRS.names).cast(PAIRS)
     table = align_batch(SCORED, pack_pairs(proteins, plain=True), ScoreParameters("blosum62", span="global"), CPU)
     assert table["score"].to_pylist() == [5 + 5 + 4 + 11, -1] and table["cigar"].to_pylist() == ["4=", "1X"]
@@ -87,6 +91,8 @@ def test_rows_of_scores() -> None:
         ({"report": "all"}, "report must be one of score"),
         ({"zdrop": 10}, "go with the span extension"),
         ({"span": "extension", "zdrop": -1}, "zdrop must lie in 0"),
+        ({"band": 10}, "go with the span extension"),
+        ({"span": "extension", "band": 0}, "band must lie in 1..1073741824, a whole number, not 0"),
         ({"scoring": "blosum62", "ambiguous": "match"}, "leave it out for proteins"),
         ({"scoring": "blosum62", "alphabet": "dna"}, "protein letters"),
     ],

@@ -11,7 +11,7 @@ from tidalign.workflows.cli import main
 
 SCORES = "match:2,mismatch:-4,gap:4,2"
 PENALISED: dict[str, Any] = {"penalties": "affine:4,6,2", "ends_free": (1, 2, 3, 4), "penalty_only": True, "heuristic": "adaptive"}
-SCORED: dict[str, Any] = {"span": "local", "report": "ends", "alphabet": "dna", "zdrop": 0, "end_bonus": 3}
+SCORED: dict[str, Any] = {"span": "local", "report": "ends", "alphabet": "dna", "zdrop": 0, "end_bonus": 3, "band": 7}
 
 
 def words(options: dict[str, Any]) -> list[str]:
@@ -49,7 +49,7 @@ EXTENSION = {"scoring": SCORES, "span": "extension"}
 
 
 @pytest.mark.parametrize("value", [2.0, True, "3", float("nan")], ids=repr)
-@pytest.mark.parametrize("name", ["top", "min_score", "zdrop", "end_bonus"])
+@pytest.mark.parametrize("name", ["top", "min_score", "zdrop", "end_bonus", "band"])
 def test_whole_numbers(name: str, value: Any) -> None:
     searched = name in ("top", "min_score")
     with pytest.raises(ValueError, match=f"^{name.replace('_', '-')}.* whole number.*, not {value!r}$"):
@@ -61,7 +61,7 @@ def test_whole_numbers_of_numpy(tmp_path: Path) -> None:
     (tmp_path / "q.fa").write_text(">q\nACGTACGT\n")
     found = tidalign.search_files(tmp_path / "q.fa", tmp_path / "q.fa", out=tmp_path / "run", top=np.int32(1), min_score=np.int64(3), workers=0)
     assert len(found) == 1 and found.parameters.to_json()["top"] == 1
-    assert tidalign.align(["ACGT"], ["ACGT"], **EXTENSION, zdrop=np.int64(5), end_bonus=np.uint8(3))["score"].to_pylist() == [8]
+    assert tidalign.align(["ACGT"], ["ACGT"], **EXTENSION, zdrop=np.int64(5), end_bonus=np.uint8(3), band=np.int16(2))["score"].to_pylist() == [8]
 
 
 @pytest.mark.parametrize(

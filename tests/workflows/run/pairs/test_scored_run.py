@@ -84,6 +84,13 @@ def test_the_command_line(tmp_path: Path, made: Any) -> None:
     expected = plain(pairs, scoring=DNA, span="extension", zdrop=40, end_bonus=5)
     assert rows[0][-1] == "score" and [row[-1] for row in rows[1:]] == [str(row["score"]) for row in expected]
     assert {row[-3] for row in rows[1:]} == {"heuristic"}
+    options = ["--scoring", DNA, "--span", "extension", "--band", "3", "--end-bonus", "9"]
+    assert main(["pairs", *inputs, "-o", str(tmp_path / "band.sam"), *options]) == 0
+    lines = (tmp_path / "band.sam").read_text().splitlines()
+    expected, free = (plain(pairs, scoring=DNA, span="extension", band=band, end_bonus=9) for band in (3, None))
+    scores = [[int(tag[5:]) for tag in line.split("\t") if tag.startswith("AS:i:")] for line in lines if line[0] != "@"]
+    assert scores == [[row["score"]] for row in expected] and expected != free
+    assert "--span extension --ambiguous mismatch --band 3 --end-bonus 9" in "".join(line for line in lines if line.startswith("@PG"))
     matrix = tmp_path / "m.txt"
     matrix.write_text("  A C G T N\nA 2 -3 -1 -3 0\nC -3 2 -3 -1 0\nG -1 -3 2 -3 0\nT -3 -1 -3 2 0\nN 0 0 0 0 0\n")
     assert main(["pairs", *inputs, "-o", str(tmp_path / "m.paf"), "--matrix", str(matrix), "--gap", "4,2", "--report", "ends"]) == 0
@@ -103,6 +110,8 @@ def test_the_command_line(tmp_path: Path, made: Any) -> None:
         (["--scoring", DNA, "--report", "ends"], "SAM needs CIGARs: leave --report ends out"),
         (["--scoring", DNA, "--report", "score"], "SAM needs places: leave --report score out"),
         (["--scoring", DNA, "--zdrop", "5"], "go with the span extension"),
+        (["--scoring", DNA, "--band", "5"], "go with the span extension"),
+        (["--scoring", DNA, "--span", "extension", "--band", "0"], "--band"),
     ],
 )
 def test_wrong_usage_is_one_line(tmp_path: Path, made: Any, capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
