@@ -22,6 +22,12 @@ def test_no_line_of_cuda_is_long() -> None:
     assert [f"{name(path)}:{i}" for path in SOURCES for i, line in enumerate(path.read_text().splitlines(), 1) if len(line) > 160] == []
 
 
+def test_no_merge_is_left_half_done() -> None:
+    texts = [path for folder in (*FOLDERS, "docs", "tests") for path in (ROOT / folder).rglob("*") if path.suffix in (".md", ".py", ".cu", ".cuh", ".sh")]
+    marks = re.compile(r"^(<{7}|>{7}) ", re.MULTILINE)
+    assert [name(path) for path in [*texts, *ROOT.glob("*.md")] if marks.search(path.read_text())] == []
+
+
 def test_no_folder_is_large() -> None:
     folders = {path.parent for path in SOURCES}
     assert {name(folder): files for folder in folders if (files := sum(path.is_file() for path in folder.iterdir())) > 20} == {}

@@ -26,7 +26,7 @@ from tidalign.kernels.runtime.numba_cache import inline, jit
 from tidalign.kernels.runtime.vectors import I1, I8, I64, intrinsic
 
 NUMBERS = (np.uint16, np.uint32, np.uint64)
-"""What lanes are, the next where losses do not fit."""
+"""List what lanes may be, the next where losses do not fit."""
 
 FIRST_DEPTH = 256
 """Depth of the first try, less what the dearest two steps lose."""

@@ -41,13 +41,7 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
   int2* const highest_of = (int2*)diagonals + team * diagonals_room;
   const Costs costs = costs_of(first1, more1, first2, more2);
   const int lift = costs.first[LOCAL_DEAREST] + most, floor = lift;
-  Prices prices;
-  prices.one = one, prices.floor = twice(floor, floor);
-  for (int piece = 0; piece < PIECES; piece++) {
-    const int first = costs.first[piece], more = costs.more[piece];
-    prices.first_query[piece] = twice(first, first), prices.first_target[piece] = twice(first + most, first + most);
-    prices.more_query[piece] = piece ? twice(-more, -more) : twice(more, more), prices.more_target[piece] = twice(-more - most, -more - most);
-  }
+  const Prices prices = prices_of(costs, most, one);
   const int dearest = max(costs.first[0], costs.first[PIECES - 1]), longer = max(costs.more[0], costs.more[PIECES - 1]);
   // So many antidiagonals before the end its own score is bound enough.
   const int near_end = zdrop < 0 ? UNKNOWN : max(2 * (zdrop - dearest) / most - 1, 0);
@@ -93,10 +87,7 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
           found[k] = value == -0x8000 ? NO_SCORE : value + lift - TOP + most * (a - first + 1);
         }
         int2 of = make_int2(found[0], found[1]);
-        if (a <= touched) {
-          const int2 before = highest_of[a];
-          of.x = max(of.x, before.x), of.y = max(of.y, before.y);
-        }
+        if (a <= touched) of = make_int2(max(of.x, highest_of[a].x), max(of.y, highest_of[a].y));
         highest_of[a] = of;
       }
       __syncwarp(ALL);

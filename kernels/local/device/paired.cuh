@@ -11,6 +11,18 @@ struct Prices {
   unsigned first_query[PIECES], more_query[PIECES], first_target[PIECES], more_target[PIECES], floor, one;
 };
 
+__device__ __forceinline__ Prices prices_of(const Costs& costs, int most, int one) {
+  const int lift = costs.first[LOCAL_DEAREST] + most;
+  Prices prices;
+  prices.one = one, prices.floor = twice(lift, lift);
+  for (int piece = 0; piece < PIECES; piece++) {
+    const int first = costs.first[piece], more = costs.more[piece];
+    prices.first_query[piece] = twice(first, first), prices.first_target[piece] = twice(first + most, first + most);
+    prices.more_query[piece] = piece ? twice(-more, -more) : twice(more, more), prices.more_target[piece] = twice(-more - most, -more - most);
+  }
+  return prices;
+}
+
 struct Rows {
   unsigned h[ROWS], d[PIECES][ROWS], corner;  // h: of a cell less `lift`
 };
