@@ -89,6 +89,9 @@ def touches(start: int, stop: int, ranges: Iterable[Range]) -> bool:
     return any(lo < stop and start < hi for lo, hi in ranges)
 
 
+FEW_BYTES = 1 << 20
+"""Bytes of a row group up to which one thread reads all of its columns: to wake others takes longer."""
+
 _NAME = re.compile(r"(.+)\.(\d+)-(\d+)\.parquet$")
 _PREFIX = "tidalign."
 
@@ -153,7 +156,8 @@ def read_tables(path: str, schema: Any) -> Iterator[Any]:
 def tables_of(file: Any, schema: Any) -> Iterator[Any]:
     """Read the rows of a part that is open, as `read_tables` does."""
     for group in range(file.num_row_groups):
-        yield file.read_row_group(group, columns=schema.names).select(schema.names).cast(schema)
+        shared = file.metadata.row_group(group).total_byte_size > FEW_BYTES
+        yield file.read_row_group(group, columns=schema.names, use_threads=shared).select(schema.names).cast(schema)
 
 
 def read_part(path: str, run: str) -> PartFile | None:
