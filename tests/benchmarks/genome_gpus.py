@@ -12,6 +12,7 @@ import gzip
 import hashlib
 import json
 import os
+import shlex
 import stat
 import subprocess
 import sys
@@ -51,19 +52,17 @@ def shares(run: Path) -> dict[str, Any]:
 
 
 SRUN = """#!/bin/sh
-# starts a program on each host, as srun does after these options
-shift 10
+# starts a program on each host, as srun does
+while [ "$1" != {program} ]; do shift; done
 exec 3<&0
 {starts}
 wait
 """
 
-ON_HOST = "CUDA_VISIBLE_DEVICES={gpus} SLURM_NODEID={number} SLURMD_NODENAME={name} ip netns exec {space} unshare --uts sh -c '{named}' sh {name} \"$@\" <&3 &"
-
 
 def on_hosts(command: list[str], folder: Path, count: int, gpus: int) -> float:
     """Run a command in what looks like a job of Slurm with so many hosts, each with its share of the GPUs; gives its seconds."""
-    from hosts import _NAMED, Hosts
+    from hosts import Hosts
 
     made, each = Hosts(folder, count), gpus // count
     try:
@@ -71,10 +70,11 @@ def on_hosts(command: list[str], folder: Path, count: int, gpus: int) -> float:
         programs.mkdir()
         shares = [",".join(str(gpu) for gpu in range(number * each, (number + 1) * each)) for number in range(count)]
         starts = (
-            ON_HOST.format(gpus=share, number=number, space=f"{os.getpid()}-{name}", named=_NAMED, name=name)
+            f'CUDA_VISIBLE_DEVICES={share} SLURM_NODEID={number} SLURMD_NODENAME={name} {shlex.join(made.on(name))} "$@" <&3 &'
             for number, (name, share) in enumerate(zip(made.names, shares, strict=True))
         )
-        said = {"srun": SRUN.format(starts="\n".join(starts)), "scontrol": f"#!/bin/sh\necho NodeAddr={made.addresses['host0']}\n"}
+        srun = SRUN.format(program=shlex.quote(sys.executable), starts="\n".join(starts))
+        said = {"srun": srun, "scontrol": f"#!/bin/sh\necho NodeAddr={made.addresses['host0']}\n"}
         for name, text in said.items():
             (programs / name).write_text(text)
             (programs / name).chmod(stat.S_IRWXU)

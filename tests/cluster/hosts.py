@@ -97,12 +97,15 @@ class Hosts:
         for pid in _ip("netns", "pids", self._space(name)).split():
             os.kill(int(pid), signal.SIGKILL)
 
+    def on(self, name: str, *command: str) -> list[str]:
+        """Give the command line that runs a command on a host."""
+        return ["ip", "netns", "exec", self._space(name), "unshare", "--uts", "sh", "-c", _NAMED, "sh", name, *command]
+
     def run(self, name: str, *command: str, log: str, pipe: bool = False, **environment: str) -> "subprocess.Popen[bytes]":
         """Start a command on a host; what it writes is added to a file of the folder. pipe: to its standard input."""
-        words = ["ip", "netns", "exec", self._space(name), "unshare", "--uts", "sh", "-c", _NAMED, "sh", name, *command]
         with (self.folder / log).open("ab") as out:
             given = subprocess.PIPE if pipe else subprocess.DEVNULL
-            process = subprocess.Popen(words, cwd=self.folder, env=self.environment | environment, stdin=given, stdout=out, stderr=out)
+            process = subprocess.Popen(self.on(name, *command), cwd=self.folder, env=self.environment | environment, stdin=given, stdout=out, stderr=out)
         self._processes.append(process)
         return process
 
