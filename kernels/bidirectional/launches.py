@@ -71,6 +71,8 @@ class Launches:
         if not fitting or self._slack + 1 > MAX_LAG or letters.max() >= MAX_LETTERS:
             raise DeviceLimit("these penalties or lengths are more than the bidirectional kernels take")
         self._steps, self._columns = fitting[0]
+        self._own = self._columns - 2 * ((self._steps - 1) // self._least + 1)  # diagonals of a block that no other makes
+        self._shared = self._sweep_bytes(self._steps, self._columns)
         self._send()
 
     def _sweep_bytes(self, steps: int, columns: int) -> int:
@@ -115,11 +117,16 @@ class Launches:
 
     def cuts(self, table: Subproblems) -> Steps[tuple[Keys, Integers]]:
         """Find where parts are cut: their keys, and forward's columns there. Tells in the table where it is kept how far both directions of each came."""
+        import cupy
+
         keys, columns = np.full(len(table), NO_KEY), np.zeros(len(table), np.int64)
         told = np.flatnonzero((table["slots"] > 0).any(axis=1))
-        if len(told):
+        # A block that makes all of a part has the least work, but goes to its end and half the way back where a sweep goes to the middle.
+        if len(told) and not self._few(table[told]):
             part = table[told]
-            keys[told], columns[told] = yield from self._narrow(part)
+            found = cupy.full(len(part), NO_KEY), cupy.zeros(len(part), np.int32)
+            self._measure(part, np.maximum(part["known"], (part["known"] + self._model.deepest) // 2), *found)
+            keys[told], columns[told] = yield from self._lane.fetch(*found)
             table[told] = part
         wide = np.flatnonzero(keys == NO_KEY)
         if len(wide):
@@ -130,6 +137,11 @@ class Launches:
             columns[wide] = np.take_along_axis(block_columns, np.argmin(block_keys, axis=1)[:, None], axis=1)[:, 0]
             table[wide] = part
         return keys, columns
+
+    def _few(self, table: Subproblems) -> bool:
+        """Tell whether a sweep over parts of known penalties has no more blocks than run at a time."""
+        blocks = 2 * -(-((table["known"] + self._slack) // self._least + 1) // self._own).sum()
+        return int(blocks) <= compiler.resident(self._kernel("bidirectional_sweep", shared_bytes=self._shared), self._columns, self._shared)
 
     def _worst(self, n: Integers, m: Integers) -> Integers:
         """Give a penalty that no pair is above: that of two gaps."""
@@ -150,26 +162,16 @@ class Launches:
         far[:held] = self._far
         self._far = far
 
-    def _narrow(self, table: Subproblems) -> Steps[tuple[Keys, Integers]]:
-        """Cut parts of which one direction was measured: keys and columns. Those that a block is not wide enough for have none."""
-        import cupy
-
-        keys, columns = cupy.full(len(table), NO_KEY), cupy.zeros(len(table), np.int32)
-        self._measure(table, np.maximum(table["known"], (table["known"] + self._model.deepest) // 2), keys, columns)
-        fetched = yield from self._lane.fetch(keys, columns)
-        return fetched[0].copy(), fetched[1].astype(np.int64)
-
     def _measure(self, table: Subproblems, penalties: Integers, keys: Any = None, columns: Any = None) -> None:
         """Measure up to these penalties the direction of each part that was not measured, and cut the part if there is room for its key."""
         import cupy
 
         table["measured"] = np.where(table["slots"][:, 0] > 0, 0, 1)
         self._tell(table, np.where(np.arange(2) == table["measured"][:, None], -1, penalties[:, None]))
-        shared = self._sweep_bytes(self._steps, self._columns)
-        rows = None if keys is None else cupy.empty(len(table) * 2 * shared // 4, np.int32)
-        function = self._kernel("bidirectional_narrow", shared_bytes=shared)
+        rows = None if keys is None else cupy.empty(len(table) * 2 * self._shared // 4, np.int32)
+        function = self._kernel("bidirectional_narrow", shared_bytes=self._shared)
         compiler.launch(
-            *(function, len(table), self._columns, _on_device(table), self._words, self._masks, rows, self._far, keys, columns), shared_bytes=shared
+            *(function, len(table), self._columns, _on_device(table), self._words, self._masks, rows, self._far, keys, columns), shared_bytes=self._shared
         )
 
     def sweep(self, table: Subproblems, *, free: bool = False) -> Steps[tuple[Any, Any, Any]]:
@@ -179,9 +181,7 @@ class Launches:
         count, model, steps = len(table), self._model, self._steps
         directions = 1 if free else 2
         least_known, most_known = int(table["known"].min()), int(table["known"].max())
-        shared = self._sweep_bytes(steps, self._columns)
-        sweep, meet = self._kernel("bidirectional_sweep", free=free, shared_bytes=shared), self._kernel("bidirectional_meet", free=free)
-        own = self._columns - 2 * ((steps - 1) // self._least + 1)
+        sweep, meet = self._kernel("bidirectional_sweep", free=free, shared_bytes=self._shared), self._kernel("bidirectional_meet", free=free)
         ring = directions * (model.deepest + steps + sum(2 * (extension + steps) for extension in model.extend[: model.pieces]))
         far, newest = self._far, cupy.full(count, -1, np.int32)
         keys, block_keys = cupy.full(count, NO_KEY), cupy.full((count, MEET_BLOCKS), NO_KEY)
@@ -212,11 +212,12 @@ class Launches:
                 last = first + steps - 1
                 wide = last // self._least + 1
                 settings = int(min(wide - table["first"].min(), table["n"].max()) + 1 + min(wide + table["last"].max(), table["m"].max()))
-                tiles = -(-settings // own)
+                tiles = -(-settings // self._own)
                 blocks = count * directions * tiles
                 for keep in (LAST, AGAIN) if least_known < 0 and not free and blocks >= LIGHT_BLOCKS else (ALL,):
                     compiler.launch(
-                        *(sweep, blocks, self._columns, on_device, tiles, first, keep, self._words, self._masks, rows, far, newest, keys), shared_bytes=shared
+                        *(sweep, blocks, self._columns, on_device, tiles, first, keep, self._words, self._masks, rows, far, newest, keys),
+                        shared_bytes=self._shared,
                     )
                 if not free and 2 * last >= least_known:
                     compiler.launch(
