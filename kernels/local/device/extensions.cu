@@ -6,12 +6,12 @@
 // its rows are known, and are asked in order whether the extension stops. Of each strip only columns near the main diagonal are made. Whether that was enough
 // is known from the cells where a path can leave them (kernels/local/device/extensions.py). MASKED, there are no other cells: what H comes to further from the
 // main diagonal is taken away. Gaps need not be: one that leaves a band never comes back.
+#include "local/device/band.cuh"
 #include "local/device/letters.cuh"
 #include "local/device/reached.cuh"
 
 constexpr bool BONUS = LOCAL_BONUS;    // whether the end of the query counts
 constexpr bool MASKED = LOCAL_MASKED;  // whether cells end where the band does, which is as wide in all rows
-static_assert(ROWS < 32, "a lane's rows in the band are bits of a word");
 
 // The highest score of an antidiagonal with the end of the query there, the last of them: the target's is the smallest.
 __device__ __forceinline__ long long keyed(int score, int query_end) { return (long long)score << 32 | query_end; }
@@ -61,8 +61,9 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
     const unsigned char *query = queries + query_starts[pair], *target = targets + target_starts[pair];
     int touched = -1, scanned = 0, above_right = -1, row_left = 0, row_right = -1;  // row_left, row_right: columns of the query's last row that are made
     int exits = -0x7FFFFFFF;  // the highest score where a path leaves, doubled, less `most` a letter
-    const auto left_of = [&](int first) { return max(0, first - tail - (int)((long long)(band - tail) * (n - first) / n)) & ~3; };
-    const auto right_of = [&](int first) { return min(m - 1, first + STRIP - 1 + tail + (int)((long long)(band - tail) * (n - first) / n)); };
+    const Band wide = {n, band, tail};
+    const auto left_of = [&](int first) { return max(0, first - wide.left(first)) & ~3; };
+    const auto right_of = [&](int first) { return min(m - 1, first + STRIP - 1 + wide.right(first + STRIP - 1)); };
     const int over = MASKED ? min(n + m, 2 * min(n, m) + band) : n + m;  // the last antidiagonal
     Extension found = {0, 0, 0, 0, 0, 0, n == 0 ? 0 : NO_SCORE, 0, 0, false};
 
@@ -208,11 +209,7 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
           if (step >= mate && j <= right) {
             above = in;
             for (int piece = 0; piece < PIECES; piece++) gap[piece] = in_gap[piece];
-            unsigned in_band = 0;
-            if (MASKED) {
-              const int from = max(0, min(j - row - band, ROWS)), to = max(0, min(j - row + band + 1, ROWS));
-              in_band = (1u << to) - (1u << from);
-            }
+            const unsigned in_band = MASKED ? rows_within(band, row, j) : 0;
             if (TABLE) {
               unsigned looked[ROWS / 4];
               looked_up(looked, profile + letter * STRIP + mate * ROWS);

@@ -27,9 +27,9 @@ SHAPES = {128: (8, 16), 2048: (16, 16), 1 << 30: (32, 16)}
 """Lanes of a team and rows of a lane, by the longest query that they are for: tall strips have little of their band to themselves where pairs are short."""
 
 PAIRED_SHAPES = ((8, 16), (16, 16))
-"""Lanes and rows of teams with two pairs (paired.cu): for short queries or narrow bands, and for others."""
+"""Lanes and rows of teams with two pairs (paired.cu): for short queries, or narrow bands of so many pairs that all teams have one; and for others."""
 
-PAIRED_LOW, PAIRED_NARROW = 128, 256
+PAIRED_LOW, PAIRED_NARROW = 128, 800
 """Letters of the longest of these short queries, and the widest of these narrow bands."""
 
 PAIRED_FROM = 16
@@ -54,7 +54,10 @@ SAMPLE_PAIRS, SAMPLE_LETTERS = 512, 2048
 FIRST_BAND = 1 / 8
 """Diagonals to each side, a letter of the shorter sequence, of pairs of which nothing is known."""
 
-TAIL_DIAGONALS = 32
+LEAST_BAND = 32
+"""Diagonals to each side that a band has besides, some half of which a pair of any length needs."""
+
+TAIL_DIAGONALS = 48
 """Diagonals to each side that a band has left at its end, and an eighth of what it begins with."""
 
 ENOUGH_SHARE = 0.95
@@ -133,7 +136,7 @@ class Extensions:
         bands = self._band(shorter, widest, rows, FIRST_BAND)
         losses, enough = self._tried(first, other, rows, bands, bands, most_bytes, cupy.empty((3, len(sample)), np.int32))
         needed = cupy.where(enough, cupy.minimum(bands, self._needed(losses)), self._needed(losses))
-        shares = cupy.sort(needed / cupy.maximum(shorter, 1))
+        shares = cupy.sort(cupy.maximum(needed - LEAST_BAND // 2, 0) / cupy.maximum(shorter, 1))
         middle, most = (float(shares[int(part * (len(sample) - 1))]) for part in (0.5, ENOUGH_SHARE))
         # Of longer pairs shares differ less.
         return middle + (most - middle) * math.sqrt(int(shorter.sum()) / max(1, int(whole.sum())))
@@ -141,7 +144,7 @@ class Extensions:
     def _band(self, shorter: Any, widest: Any, rows: Any, share: float) -> Any:
         import cupy
 
-        bands = (shorter[rows] * share).astype(np.int32) + 32
+        bands = (shorter[rows] * share).astype(np.int32) + LEAST_BAND
         return cupy.where(bands * 2 > shorter[rows], widest[rows], bands).astype(np.int32)
 
     def _needed(self, losses: Any) -> Any:
@@ -186,7 +189,8 @@ class Extensions:
         paired = ~tabled[order] & (n[order] >= PAIRED_FROM) & self._paired
         left = [order[~paired]]
         order = order[paired]
-        high = (n[order] > PAIRED_LOW) & (bands[order] > PAIRED_NARROW)
+        many = len(order) >= 2 * THREADS // PAIRED_SHAPES[0][0] * PAIRED_BLOCKS * compiler.multiprocessors()
+        high = (n[order] > PAIRED_LOW) & (bands[order] > (PAIRED_NARROW if many else 0))
         for tall, (team, rows_of_lane) in enumerate(PAIRED_SHAPES):
             if len(taken := order[high == bool(tall)]):
                 form = forms.Form(team, rows_of_lane, wide=False, table=False, product=False, several=True)
@@ -247,7 +251,7 @@ class Extensions:
 
         count, firsts, units = len(query), self._costs[::2], -(-len(query) // 2)
         macros = forms.macros(form, THREADS, ends=(False,) * 5, pieces=len(self._pieces), dearest=firsts.index(max(firsts)), lifted=True, keep=False)
-        macros |= {"LOCAL_MASKED": int(masked), "LOCAL_BLOCKS": PAIRED_BLOCKS, "LOCAL_RING": 512 if form.strip < 512 else 1024}
+        macros |= {"LOCAL_MASKED": int(masked), "LOCAL_BLOCKS": PAIRED_BLOCKS}
         kernel = compiler.kernel("local/device/paired.cu", "local_paired_extensions", macros)
         room, blocks = self._room(form, query, target, compiler.resident(kernel, THREADS, 0), units, most_bytes)
         found, enough, sure = cupy.empty((4, count), np.int32), cupy.empty(count, np.bool_), cupy.empty(count, np.bool_)

@@ -6,13 +6,14 @@
 // antidiagonal before the end, or so near to it that the end itself bounds it, lies more than the z-drop below the highest so far, the extension does not stop
 // before the end, which is the best of all cells. Pairs of which this is not so are left to extensions.cu. Of each strip only columns near the main diagonal
 // are made, with LOCAL_MASKED those of the band and no others; whether that was enough is known as there.
+#include "local/device/band.cuh"
 #include "local/device/letters.cuh"
 #include "local/device/paired.cuh"
 
 constexpr bool MASKED = LOCAL_MASKED;
-constexpr int SAMPLED = ROWS;     // the last of each lane
-constexpr int RING = LOCAL_RING;  // antidiagonals that lanes are apart, and 32 more before they are taken out
-static_assert((TEAM - 1) * (ROWS - 1) + ROWS + 40 <= RING && RING >= STRIP, "lanes meet");
+constexpr int SAMPLED = ROWS;    // the last of each lane
+constexpr int RING = 2 * STRIP;  // antidiagonals that lanes are apart, and 32 more before they are taken out
+static_assert((TEAM - 1) * (ROWS - 1) + ROWS + 40 <= RING && ROWS % 4 == 0, "lanes meet; rows go to memory by four");
 constexpr int NO_SCORE = -(1 << 26), UNKNOWN = 1 << 28;
 constexpr unsigned NO_VALUES = 0x80008000u;
 
@@ -31,6 +32,7 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
                             long long* diagonals, long long diagonals_room, int* scores, int* query_ends, int* target_ends, int* losses, bool* enough,
                             bool* sure) {
   __shared__ unsigned rings[LOCAL_THREADS / TEAM * RING];
+  __shared__ uint4 grown_rows[2 * (ROWS / 4) * LOCAL_THREADS];
   const int lane = threadIdx.x & 31, mate = lane % TEAM;
   // The teams of a warp go together, those that are done make what nobody sees: shuffles of parts of a warp are slow.
   constexpr unsigned ALL = ~0u, OF_TEAM = TEAM == 32 ? ~0u : (1u << TEAM % 32) - 1;
@@ -45,7 +47,6 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
   const int dearest = max(costs.first[0], costs.first[PIECES - 1]), longer = max(costs.more[0], costs.more[PIECES - 1]);
   // So many antidiagonals before the end its own score is bound enough.
   const int near_end = zdrop < 0 ? UNKNOWN : max(2 * (zdrop - dearest) / most - 1, 0);
-  const unsigned a_column = twice(-most, -most);
   const unsigned half_of[2] = {0xFFFFu * one, 0xFFFF0000u * one};  // the compiler must not know them: it would test a half in more steps
   while (true) {
     int unit = 0;
@@ -66,12 +67,11 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
     const int tallest = max(n[0], n[1]), longest = max(m[0], m[1]), widest = max(band[0], band[1]) + STRIP;
     int touched = -1, scanned = 0, above_right = -1;
     bool given_up = false;
-    const auto wide = [&](int k, int first) { return tail[k] + (int)((long long)(band[k] - tail[k]) * max(n[k] - first, 0) / max(n[k], 1)); };
-    const auto left_of = [&](int first) { return max(0, first - max(wide(0, first), wide(1, first))) & ~3; };
-    const auto right_of = [&](int first) { return min(longest - 1, first + STRIP - 1 + max(wide(0, first), wide(1, first))); };
+    const Band wide[2] = {{n[0], band[0], tail[0]}, {n[1], band[1], tail[1]}};
+    const auto left_of = [&](int first) { return max(0, first - max(wide[0].left(first), wide[1].left(first))) & ~3; };
+    const auto right_of = [&](int last) { return min(longest - 1, last + max(wide[0].right(last), wide[1].right(last))); };
     const auto row_zero = [&](int j) {  // what a cell of row 0 holds
-      if (MASKED && j > band[0]) return floor;
-      return max(TOP + boundary(j, false, costs) - (int)min((long long)most * j, 1LL << 20), floor);
+      return MASKED && j > band[0] ? floor : max(TOP + boundary(j, false, costs) - (int)min((long long)most * j, 1LL << 20), floor);
     };
     const auto column_zero = [&](int i) { return MASKED && i > band[0] ? floor : max(TOP + boundary(i, false, costs), floor); };
 
@@ -146,7 +146,7 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
       const unsigned apart = twice(-most * (mate * ROWS + ROWS - 1), -most * (mate * ROWS + ROWS - 1));
       const unsigned is_row = (row + ROWS <= n[0] ? 0xFFFFu : 0) | (row + ROWS <= n[1] ? 0xFFFF0000u : 0);
       for (int a = mate; a < RING; a += TEAM) ring[a] = NO_VALUES;
-      // What lanes must find more than, lest they tell of each cell: one less than the best of all lanes so far, which a cell further left takes the place of.
+      // What lanes must find more than, lest each cell counts: one less than the best of all lanes so far, which a cell further left takes the place of.
       int least[2];
 #pragma unroll
       for (int k = 0; k < 2; k++) {
@@ -174,6 +174,7 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
       if (mate == 0 && left) taken(row_kept[left - 1], of_h, of_gap), strip.corner = of_h;
       Kept coming = upper_at(left + mate),
            later = upper_at(left + TEAM + mate);  // cells of the row above, one of TEAM each lane
+      Grown grown = {grown_rows, {-1, -1}};
       const auto four_steps = [&](int block, auto edge) {
         constexpr bool EDGE = decltype(edge)::value;
         unsigned words[2];
@@ -191,7 +192,7 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
         } else {
           __syncwarp(ALL);
         }
-#pragma unroll
+#pragma unroll 2  // both forms of four columns at once are more than the multiprocessor keeps instructions
         for (int k = 0; k < 4; k++) {
           const int step = block + k, j = left + step - mate;
           unsigned letter = __shfl_up_sync(ALL, selector, 1, TEAM), in = __shfl_up_sync(ALL, above, 1, TEAM), in_gap[PIECES];
@@ -204,29 +205,20 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
             for (int piece = 0; piece < PIECES; piece++) in_gap[piece] = of_gap[piece];
           }
           selector = letter;
-          if (step >= mate && j <= right) {
+          if (!EDGE || (step >= mate && j <= right)) {
             above = in;
             for (int piece = 0; piece < PIECES; piece++) gap[piece] = in_gap[piece];
-            found_before = __viaddmax_s16x2(found_before, a_column, 0u);
+            found_before = __viaddmax_s16x2(found_before, prices.a_column, 0u);
             unsigned found = found_before;
             const auto score = [&](int r) { return prmt(row_scores[0][r], row_scores[1][r], letter); };
-            column_made<EDGE>(strip, above, gap, found, prices, j - row - band[0], j - row + band[0] + 1, score);
+            column_made<EDGE && MASKED>(strip, above, gap, found, prices, EDGE && MASKED ? rows_within(band[0], row, j) : 0, score);
             if (found != found_before) {
 #pragma unroll
-              for (int half = 0; half < 2; half++) {
-                if (!((found ^ found_before) & half_of[half])) continue;
-                const int now = (short)(found >> 16 * half) + lift - TOP + most * (j + 1);
-                if (now > best[half] || (now == best[half] && j + 1 < best_t[half])) {
-                  int place = 0;
-#pragma unroll
-                  for (int r = ROWS - 1; r >= 0; r--)
-                    if (!((strip.h[r] ^ found) & half_of[half])) place = r;
-                  best[half] = now, best_t[half] = j + 1, best_q[half] = row + place + 1;
-                }
-              }
+              for (int half = 0; half < 2; half++)
+                if ((found ^ found_before) & half_of[half]) grown.keep(half, j, strip.h);
               found_before = found;
             }
-            const unsigned real = is_row & ((j < m[0] ? 0xFFFFu : 0) | (j < m[1] ? 0xFFFF0000u : 0));
+            const unsigned real = EDGE ? is_row & ((j < m[0] ? 0xFFFFu : 0) | (j < m[1] ? 0xFFFF0000u : 0)) : is_row;
             unsigned* const meeting = ring + (row + ROWS - 1 + j & RING - 1);
             *meeting = __vmaxs2(*meeting, __viaddmax_s16x2(strip.h[ROWS - 1], apart, NO_VALUES) & real | NO_VALUES & ~real);
             if (mate == TEAM - 1) row_kept[j] = kept(above, gap);
@@ -234,14 +226,22 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
         }
       };
       const int steps = __reduce_max_sync(ALL, right - left + TEAM);
-      // Columns all of whose rows lie in the band: those from the last row's on, up to the first row's.
-      const int whole_from = MASKED ? __reduce_max_sync(ALL, first + STRIP - 1 - band[0] + TEAM - left) : 0;
-      const int whole_to = MASKED ? __reduce_min_sync(ALL, first + band[0] - left) : 0;
+      // Steps in which all lanes have a column, of letters of both targets, and all of its rows in the band.
+      const int whole_from = __reduce_max_sync(ALL, MASKED ? max(TEAM - 1, first + STRIP - 1 - band[0] + TEAM - left) : TEAM - 1);
+      const int whole_to = __reduce_min_sync(ALL, min(min(right, MASKED ? first + band[0] : right), min(m[0], m[1]) - 1) - left);
       for (int block = 0; block < steps; block += 4) {
-        if (MASKED && (block < whole_from || block + 3 > whole_to))
+        if (block < whole_from || block + 3 > whole_to)
           four_steps(block, Fixed<true>());
         else
           four_steps(block, Fixed<false>());
+      }
+#pragma unroll
+      for (int half = 0; half < 2; half++) {
+        if (grown.at[half] < 0) continue;
+        const int2 highest = grown.highest(half);
+        const int now = highest.x + lift - TOP + most * (grown.at[half] + 1);
+        if (now > best[half] || (now == best[half] && grown.at[half] + 1 < best_t[half]))
+          best[half] = now, best_t[half] = grown.at[half] + 1, best_q[half] = row + highest.y + 1;
       }
       const int to = min(first + right + STRIP - 1, tallest + longest - 2);
       taken_out(first, out, to);
@@ -256,7 +256,7 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
 #pragma unroll
         for (int r = 0; r < ROWS; r++) leaves(strip.h[r], row + r + 1, right + 1);
       if (first + STRIP < tallest) {
-        const int below_left = left_of(first + STRIP), below_right = right_of(first + STRIP);
+        const int below_left = left_of(first + STRIP), below_right = right_of(first + 2 * STRIP - 1);
         const auto left_below = [&](int j) { leaves(row_kept[j].x, first + STRIP, j + 1); };
         for (int j = left + mate; j <= right && j < below_left; j += TEAM) left_below(j);
         if (below_right < longest - 1)
@@ -264,9 +264,9 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
       }
     };
     for (int first = 0; __any_sync(ALL, first < tallest && !given_up); first += STRIP) {
-      const bool made = first < tallest && !given_up && left_of(first) <= right_of(first);
+      const bool made = first < tallest && !given_up && left_of(first) <= right_of(first + STRIP - 1);
       if (!__any_sync(ALL, made)) break;
-      const int left = made ? left_of(first) : 0, right = made ? right_of(first) : -1;
+      const int left = made ? left_of(first) : 0, right = made ? right_of(first + STRIP - 1) : -1;
       strip_made(first, left, right);
       above_right = right;
       scan(made ? first + STRIP : scanned);

@@ -8,13 +8,13 @@ constexpr int TOP = 0x7FFF;
 __device__ __forceinline__ unsigned twice(int low, int high) { return (unsigned)low & 0xFFFF | (unsigned)high << 16; }
 
 struct Prices {
-  unsigned first_query[PIECES], more_query[PIECES], first_target[PIECES], more_target[PIECES], floor, one;
+  unsigned first_query[PIECES], more_query[PIECES], first_target[PIECES], more_target[PIECES], floor, a_column, one;
 };
 
 __device__ __forceinline__ Prices prices_of(const Costs& costs, int most, int one) {
   const int lift = costs.first[LOCAL_DEAREST] + most;
   Prices prices;
-  prices.one = one, prices.floor = twice(lift, lift);
+  prices.one = one, prices.floor = twice(lift, lift), prices.a_column = twice(-most, -most);
   for (int piece = 0; piece < PIECES; piece++) {
     const int first = costs.first[piece], more = costs.more[piece];
     prices.first_query[piece] = twice(first, first), prices.first_target[piece] = twice(first + most, first + most);
@@ -27,16 +27,16 @@ struct Rows {
   unsigned h[ROWS], d[PIECES][ROWS], corner;  // h: of a cell less `lift`
 };
 
-// Make one column. low, high: of MASKED lanes, rows that lie in the band.
+// Make one column. in_band: at an EDGE of the band, a bit for each row, unset where there is no cell.
 template <bool EDGE, typename Score>
-__device__ __forceinline__ void column_made(Rows& lane, unsigned& above, unsigned* gap, unsigned& found, const Prices& prices, int low, int high, Score score) {
+__device__ __forceinline__ void column_made(Rows& lane, unsigned& above, unsigned* gap, unsigned& found, const Prices& prices, unsigned in_band, Score score) {
   unsigned diagonal = lane.corner;
   lane.corner = above;
 #pragma unroll
   for (int r = 0; r < ROWS; r++) {
     unsigned best = __vimax3_s16x2(diagonal * prices.one + score(r), lane.d[0][r], gap[0]), less = 0;
     if (PIECES == 2) best = __vimax3_s16x2(best, lane.d[PIECES - 1][r], gap[PIECES - 1]);
-    if (EDGE) best = r >= low && r < high ? best : prices.floor;
+    if (EDGE) best = in_band >> r & 1 ? best : prices.floor;
 #pragma unroll
     for (int piece = 0; piece < PIECES; piece++) {
       const unsigned down = best * prices.one - prices.first_query[piece], right = best * prices.one - prices.first_target[piece];
@@ -53,3 +53,25 @@ __device__ __forceinline__ void column_made(Rows& lane, unsigned& above, unsigne
   }
   above = lane.h[ROWS - 1];
 }
+
+// Rows of a lane's two pairs, kept where the highest of a pair's last grew: which row it is, is asked once the strip is made.
+struct Grown {
+  uint4* rows;  // of all lanes, in shared memory
+  int at[2];    // columns
+
+  __device__ __forceinline__ uint4& four(int half, int r) const { return rows[(half * ROWS + r) / 4 * LOCAL_THREADS + threadIdx.x]; }
+  __device__ __forceinline__ void keep(int half, int column, const unsigned* h) {
+    at[half] = column;
+#pragma unroll
+    for (int r = 0; r < ROWS; r += 4) four(half, r) = make_uint4(h[r], h[r + 1], h[r + 2], h[r + 3]);
+  }
+  // The highest score of these rows, and the first row that has it.
+  __device__ __forceinline__ int2 highest(int half) const {
+    int2 found = make_int2(-1, 0);
+    for (int r = 0; r < ROWS; r++) {
+      const int score = ((const unsigned short*)&four(half, r))[(r & 3) * 2 + half];
+      if (score > found.x) found = make_int2(score, r);
+    }
+    return found;
+  }
+};

@@ -98,7 +98,7 @@ def paired_variants() -> Iterator[dict[str, object]]:
         for pieces, masked in ((1, 0), (1, 1), (2, 0), (2, 1)):
             form = forms.Form(*shape, False, False, False, True)
             macros = forms.macros(form, extensions.THREADS, ends=(False,) * 5, pieces=pieces, dearest=pieces - 1, lifted=True, keep=False)
-            yield macros | {"LOCAL_MASKED": masked, "LOCAL_BLOCKS": extensions.PAIRED_BLOCKS, "LOCAL_RING": 512}
+            yield macros | {"LOCAL_MASKED": masked, "LOCAL_BLOCKS": extensions.PAIRED_BLOCKS}
 
 
 VARIANTS = {
