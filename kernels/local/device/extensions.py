@@ -27,10 +27,10 @@ SHAPES = {128: (8, 16), 2048: (16, 16), 1 << 30: (32, 16)}
 """Lanes of a team and rows of a lane, by the longest query that they are for: tall strips have little of their band to themselves where pairs are short."""
 
 PAIRED_SHAPES = ((8, 16), (16, 16))
-"""Lanes and rows of teams with two pairs (paired.cu): for short queries, or narrow bands of so many pairs that all teams have one; and for others."""
+"""Lanes and rows of teams with two pairs (paired.cu): for so many pairs that all teams have two, or short queries; and for others."""
 
-PAIRED_LOW, PAIRED_NARROW = 128, 800
-"""Letters of the longest of these short queries, and the widest of these narrow bands."""
+PAIRED_LOW = 128
+"""Letters of the longest of these short queries."""
 
 PAIRED_FROM = 16
 """Letters of the shortest query of such a pair: of fewer it knows too little."""
@@ -51,8 +51,8 @@ UNLIMITED = 1 << 28
 SAMPLE_PAIRS, SAMPLE_LETTERS = 512, 2048
 """Pairs, and letters of each side of them, that are extended first, of many more: by their losses a band is chosen for all."""
 
-FIRST_BAND = 1 / 8
-"""Diagonals to each side, a letter of the shorter sequence, of pairs of which nothing is known."""
+FIRST_BAND, SAMPLE_BAND = 1 / 8, 1 / 32
+"""Diagonals to each side, a letter of the shorter sequence, of pairs of which nothing is known; and of these first ones, whose band need not be enough."""
 
 LEAST_BAND = 32
 """Diagonals to each side that a band has besides, some half of which a pair of any length needs."""
@@ -133,7 +133,7 @@ class Extensions:
         whole = cupy.minimum(query.lengths[sample], target.lengths[sample])
         shorter, widest = (choose(first.lengths, other.lengths) for choose in (cupy.minimum, cupy.maximum))
         rows = cupy.arange(len(sample))
-        bands = self._band(shorter, widest, rows, FIRST_BAND)
+        bands = self._band(shorter, widest, rows, SAMPLE_BAND)
         losses, enough = self._tried(first, other, rows, bands, bands, most_bytes, cupy.empty((3, len(sample)), np.int32))
         needed = cupy.where(enough, cupy.minimum(bands, self._needed(losses)), self._needed(losses))
         shares = cupy.sort(cupy.maximum(needed - LEAST_BAND // 2, 0) / cupy.maximum(shorter, 1))
@@ -190,7 +190,7 @@ class Extensions:
         left = [order[~paired]]
         order = order[paired]
         many = len(order) >= 2 * THREADS // PAIRED_SHAPES[0][0] * PAIRED_BLOCKS * compiler.multiprocessors()
-        high = (n[order] > PAIRED_LOW) & (bands[order] > (PAIRED_NARROW if many else 0))
+        high = (n[order] > PAIRED_LOW) & (not many)
         for tall, (team, rows_of_lane) in enumerate(PAIRED_SHAPES):
             if len(taken := order[high == bool(tall)]):
                 form = forms.Form(team, rows_of_lane, wide=False, table=False, product=False, several=True)

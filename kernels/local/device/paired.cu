@@ -11,16 +11,9 @@
 #include "local/device/paired.cuh"
 
 constexpr bool MASKED = LOCAL_MASKED;
-constexpr int SAMPLED = ROWS;    // the last of each lane
 constexpr int RING = 2 * STRIP;  // antidiagonals that lanes are apart, and 32 more before they are taken out
 static_assert((TEAM - 1) * (ROWS - 1) + ROWS + 40 <= RING && ROWS % 4 == 0, "lanes meet; rows go to memory by four");
-constexpr int NO_SCORE = -(1 << 26), UNKNOWN = 1 << 28;
 constexpr unsigned NO_VALUES = 0x80008000u;
-
-// What a team knows of one of its pairs, all lanes the same.
-struct Antidiagonals {
-  int seen, stop, unknown, loss;  // the highest sample so far; the first antidiagonal that may stop; the first without a score; the most one lacks before that
-};
 
 // Extend pairs, two a team, the next two that `next` counts. fours: what letters score with each of the first four, less `most` and lifted by the dearest first
 // letter of a gap in the target; the last letter is padding. first1 .. more2: costs. bands, tails, rows, diagonals, enough: as of extensions.cu; losses: no
@@ -34,9 +27,6 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
   __shared__ unsigned rings[LOCAL_THREADS / TEAM * RING];
   __shared__ uint4 grown_rows[2 * (ROWS / 4) * LOCAL_THREADS];
   const int lane = threadIdx.x & 31, mate = lane % TEAM;
-  // The teams of a warp go together, those that are done make what nobody sees: shuffles of parts of a warp are slow.
-  constexpr unsigned ALL = ~0u, OF_TEAM = TEAM == 32 ? ~0u : (1u << TEAM % 32) - 1;
-  const auto of_team = [&](unsigned votes) { return votes >> lane / TEAM * TEAM & OF_TEAM; };
   const long long team = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / TEAM;
   unsigned* const ring = rings + threadIdx.x / TEAM * RING;
   Kept* const row_kept = (Kept*)rows + team * row_room;
@@ -78,46 +68,43 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
     // Take what lanes have met of antidiagonals [from, to] out of the ring.
     const auto taken_out = [&](int first, int from, int to) {
       __syncwarp(ALL);
-      for (int a = from + mate; a <= to; a += TEAM) {
-        const unsigned values = ring[a & RING - 1];
-        ring[a & RING - 1] = NO_VALUES;
-        int found[2];
-        for (int k = 0; k < 2; k++) {
-          const int value = (short)(values >> 16 * k);
-          found[k] = value == -0x8000 ? NO_SCORE : value + lift - TOP + most * (a - first + 1);
+      for (int start = from + mate; start <= to; start += 32) {
+        int2 highest[32 / TEAM];  // read at once, as each takes long
+#pragma unroll
+        for (int i = 0; i < 32 / TEAM; i++) {
+          const int a = start + i * TEAM;
+          highest[i] = a <= min(to, touched) ? highest_of[a] : make_int2(NO_SCORE, NO_SCORE);
         }
-        int2 of = make_int2(found[0], found[1]);
-        if (a <= touched) of = make_int2(max(of.x, highest_of[a].x), max(of.y, highest_of[a].y));
-        highest_of[a] = of;
+#pragma unroll
+        for (int i = 0; i < 32 / TEAM; i++) {
+          const int a = start + i * TEAM;
+          if (a > to) break;
+          const unsigned values = ring[a & RING - 1];
+          ring[a & RING - 1] = NO_VALUES;
+          const int low = (short)values, high = (short)(values >> 16), rest = lift - TOP + most * (a - first + 1);
+          if (low != -0x8000) highest[i].x = max(highest[i].x, low + rest);
+          if (high != -0x8000) highest[i].y = max(highest[i].y, high + rest);
+          highest_of[a] = highest[i];
+        }
       }
       __syncwarp(ALL);
     };
     // Go on over the antidiagonals up to `limit`, all of whose cells are made.
     const auto scan = [&](int limit) {
+      const auto made = [&](int a) { return a <= limit && a >= 2 && a - 2 <= touched ? highest_of[a - 2] : make_int2(NO_SCORE, NO_SCORE); };
+      int2 following = made(scanned + 1 + mate);
       const int most_left = __reduce_max_sync(ALL, limit - scanned);
       for (int done = 0; done < most_left; done += TEAM) {
-        const int a = scanned + done + 1 + mate;
-        int2 highest = make_int2(NO_SCORE, NO_SCORE);
-        if (a <= limit && a >= 2 && a - 2 <= touched) highest = highest_of[a - 2];
+        const int start = scanned + done + 1, a = start + mate;
+        const int2 highest = following;
+        following = made(a + TEAM);
         const int edge = boundary(a, false, costs);
 #pragma unroll
         for (int k = 0; k < 2; k++) {
-          const bool valid = a <= limit && a <= n[k] + m[k];
           int score = k ? highest.y : highest.x;
           if (score <= floor - TOP + most * min(min(a, m[k]), (a + widest) / 2)) score = NO_SCORE;  // it may be that of a cell that holds the floor
           if (a <= max(n[k], m[k]) && (!MASKED || a <= band[0])) score = max(score, edge);
-          int before = valid ? score : NO_SCORE;
-          for (int apart = 1; apart < TEAM; apart *= 2) {
-            const int other = __shfl_up_sync(ALL, before, apart, TEAM);
-            if (mate >= apart) before = max(before, other);
-          }
-          before = max(before, known[k].seen);
-          const unsigned stops = of_team(__ballot_sync(ALL, valid && zdrop >= 0 && before + most * (SAMPLED - 1) - score > zdrop));
-          const unsigned without = of_team(__ballot_sync(ALL, valid && score == NO_SCORE));
-          if (stops) known[k].stop = min(known[k].stop, scanned + done + __ffs(stops));
-          if (without) known[k].unknown = min(known[k].unknown, scanned + done + __ffs(without));
-          known[k].loss = max(known[k].loss, valid && a < known[k].unknown ? most * a - 2 * score : 0);  // of this lane's antidiagonals
-          known[k].seen = __shfl_sync(ALL, before, TEAM - 1, TEAM);
+          known[k].go_on(start, mate, a <= limit && a <= n[k] + m[k], score, zdrop, most);
         }
       }
       scanned = max(scanned, limit);

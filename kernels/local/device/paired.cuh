@@ -4,6 +4,12 @@
 #include "local/device/cells.cuh"
 
 constexpr int TOP = 0x7FFF;
+constexpr int SAMPLED = ROWS;  // the last row of each lane is asked
+constexpr int NO_SCORE = -(1 << 26), UNKNOWN = 1 << 28;
+
+// The teams of a warp go together, those that are done make what nobody sees: shuffles of parts of a warp are slow.
+constexpr unsigned ALL = ~0u;
+__device__ __forceinline__ unsigned of_team(unsigned votes) { return TEAM == 32 ? votes : votes >> (threadIdx.x & 31) / TEAM * TEAM & (1u << TEAM % 32) - 1; }
 
 __device__ __forceinline__ unsigned twice(int low, int high) { return (unsigned)low & 0xFFFF | (unsigned)high << 16; }
 
@@ -73,5 +79,26 @@ struct Grown {
       if (score > found.x) found = make_int2(score, r);
     }
     return found;
+  }
+};
+
+// What a team knows of one of its pairs, all lanes the same but for the loss.
+struct Antidiagonals {
+  int seen, stop, unknown, loss;  // the highest sample so far; the first antidiagonal that may stop; the first without a score; the most one lacks before that
+
+  // Go on over the antidiagonals from `start` on, one a lane, which has a score or NO_SCORE if it is valid.
+  __device__ __forceinline__ void go_on(int start, int mate, bool valid, int score, int zdrop, int most) {
+    int before = valid ? score : NO_SCORE;
+    for (int apart = 1; apart < TEAM; apart *= 2) {
+      const int other = __shfl_up_sync(ALL, before, apart, TEAM);
+      if (mate >= apart) before = max(before, other);
+    }
+    before = max(before, seen);
+    const unsigned stops = of_team(__ballot_sync(ALL, valid && zdrop >= 0 && before + most * (SAMPLED - 1) - score > zdrop));
+    const unsigned without = of_team(__ballot_sync(ALL, valid && score == NO_SCORE));
+    if (stops) stop = min(stop, start + __ffs(stops) - 1);
+    if (without) unknown = min(unknown, start + __ffs(without) - 1);
+    loss = max(loss, valid && start + mate < unknown ? most * (start + mate) - 2 * score : 0);
+    seen = __shfl_sync(ALL, before, TEAM - 1, TEAM);
   }
 };
