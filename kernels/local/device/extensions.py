@@ -4,7 +4,7 @@ A path adds at most half of `most` a letter, most being what two letters score a
 antidiagonal b with more than H + most (b - a) / 2. Where that lies below the highest score of b, for every b that was made and every cell from which a path
 leaves the band, the rule asks for nothing outside, and the band has told all. A pair's loss is the largest of most b - 2 (highest score of b); a band is enough
 if most a - 2 H is larger wherever a path leaves. It is if it is k wide and most k + 2 gap(k) is above the loss, and it may narrow as the loss that is to come
-does. Pairs whose band was too narrow are extended again in one of that width, and at last in the whole matrix.
+does (band.cuh). Pairs whose band was too narrow are extended again in one of that width, and at last in the whole matrix.
 
 Where a caller sets a band of W, a narrower one is tried as well; its strips have cells beyond W too. A cell that lies d diagonals from the main one lacks
 most d + 2 gap(d) at least. Where that is above the loss for d = W + 1, no cell beyond W is the highest of an antidiagonal, or on the way to one: so what a band
