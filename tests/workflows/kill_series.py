@@ -1,6 +1,7 @@
 """Kill workers, clients, schedulers and nannies of `tidalign pairs` and `genome` at random times, take each run up again, compare bytes and statuses.
 
-python tests/workflows/kill_series.py FOLDER TARGET QUERY [--kills 20] [--slow 0.3] [--seed 1]: a table, and whether all is as it should be. By hand.
+python tests/workflows/kill_series.py FOLDER TARGET QUERY [--kills 20] [--slow 0.3] [--seed 1] [--result JSON]: a table, and whether all is as it should be.
+By hand.
 """
 
 import argparse
@@ -18,6 +19,8 @@ import psutil
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[1] / "cluster"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+import record
 from chaos import BLOCK_PAIRS, simulate
 from ending import wait_until
 from external import External
@@ -141,6 +144,7 @@ class _Cluster:
 
 
 def main() -> int:
+    """Kill processes at random times, take each run up again, and compare its bytes with those of one that was left in peace."""
     if sys.argv[1:2] == ["--drive"]:
         return small(sys.argv[2:])
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -150,11 +154,12 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--slow", type=float, default=0.3)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--result")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True)
     simulate(arguments.folder, 120, arguments.seed)
     sides = [str(arguments.folder / name) for name in ("q.fa", "t.fa")]
-    wrong = 0
+    wrong, rows = 0, list[dict[str, object]]()
     for format, words in (("paf", ["pairs", *sides]), ("maf", ["genome", arguments.target, arguments.query])):
         folder = arguments.folder / words[0]
         folder.mkdir()
@@ -163,9 +168,12 @@ def main() -> int:
         wait_until(lambda process=calm: process.poll() is not None, calm)
         peace = series.answer(folder / "peace")
         for victim in VICTIMS:
-            print(words[0], victim, series.kills(victim, arguments.kills, arguments.seed, peace), flush=True)
+            rows.append({"command": words[0], "killed": victim, **series.kills(victim, arguments.kills, arguments.seed, peace)})
+            print(rows[-1], flush=True)
         print(*series.problems or ["same bytes, right statuses"], sep="\n", flush=True)
         wrong += len(series.problems)
+    if arguments.result:
+        record.write(arguments.result, {"what": main.__doc__, "same bytes and right statuses": not wrong, "rows": rows})
     return int(wrong > 0)
 
 
