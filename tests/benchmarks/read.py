@@ -4,8 +4,9 @@ python read.py RESULT.json [--pairs N] [--length L] [--folder DIR] [--before CHE
 
 Files lie in the page cache, kernels are loaded. Each format is read in a process of its own, three times, by two processes in turn with the others; the best is
 kept. Seconds are of the CPU, counting and reading; bytes are of the files as they lie there; `peak` is that process's largest resident size, of which `floor`
-are its imports. Beside them are measured: Arrow alone, which gives the columns of letters of the same Parquet file, without a look at them; dnaio (records to
-Arrow; no check of letters, no cut of names, nothing packed) on the plain FASTQ; with --before the sources of another checkout on the same Parquet.
+are its imports; tables are mapped, anew in each of the three rounds, and what is mapped counts. Beside them are measured: Arrow alone, which gives the columns
+of letters of the same Parquet file, without a look at them; dnaio (records to Arrow; no check of letters, no cut of names, nothing packed) on the plain FASTQ;
+with --before the sources of another checkout on the same Parquet.
 """
 
 import argparse
