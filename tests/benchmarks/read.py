@@ -1,11 +1,12 @@
 """GB and bases a second that one core reads, of every format, into the columns of chunks with all checks, as `tidalign partition` does.
 
-python read.py RESULT.json [--pairs N] [--length L] [--folder DIR]
+python read.py RESULT.json [--pairs N] [--length L] [--folder DIR] [--before CHECKOUT]
 
 Files lie in the page cache, kernels are loaded. Each format is read in a process of its own, three times, by two processes in turn with the others; the best is
 kept. Seconds are of the CPU, counting and reading; bytes are of the files as they lie there; `peak` is that process's largest resident size, of which `floor`
-are its imports. Beside them are measured: Arrow alone, which gives the columns of letters of the same Parquet file, without a look at them; dnaio (records to
-Arrow; no check of letters, no cut of names, nothing packed) on the plain FASTQ.
+are its imports; tables are mapped, anew in each of the three rounds, and what is mapped counts. Beside them are measured: Arrow alone, which gives the columns
+of letters of the same Parquet file, without a look at them; dnaio (records to Arrow; no check of letters, no cut of names, nothing packed) on the plain FASTQ;
+with --before the sources of another checkout on the same Parquet.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import tempfile
 import time
 import zlib
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,8 @@ from tidalign.pipeline.pairs.input.read import PairSource, inspect, plan, read_b
 from tidalign.pipeline.pairs.pack import pack_pairs
 
 ROUNDS = 3
+
+ALONE, BEFORE = "arrow alone: ", "before: "
 
 
 def bgzf(data: bytes) -> bytes:
@@ -67,11 +71,12 @@ def make(folder: Path, pairs: int, length: int) -> dict[str, list[str]]:
     seq = folder / "pairs.seq"
     seq.write_bytes(b"".join(b">%s\n<%s\n" % pair for pair in zip(*(columns[side].cast(pa.binary()).to_pylist() for side in columns), strict=True)))
     files["seq"] = [str(seq)]
-    for rows, group in ((pairs, "one row group"), (65_536, "65,536 rows")):
-        for compression in ("snappy", "none"):
-            path = folder / f"{rows}.{compression}.parquet"
-            pq.write_table(table, path, row_group_size=rows, compression=compression)
-            files[f"parquet, {group}, {compression}"] = files[f"arrow alone: parquet, {group}, {compression}"] = [str(path)]
+    few = 65_536 * 150 // length
+    for rows, compression, dictionary in [*product((pairs, few), ("snappy", "zstd", "none"), (True,)), (pairs, "snappy", False)]:
+        path = folder / f"{rows}.{compression}.{dictionary}.parquet"
+        pq.write_table(table, path, row_group_size=rows, compression=compression, use_dictionary=dictionary)
+        kind = f"parquet, {'one row group' if rows == pairs else f'{rows:,} rows'}, {compression}{'' if dictionary else ', no dictionary'}"
+        files[kind] = files[f"{ALONE}{kind}"] = [str(path)]
     return {**files, "dnaio fastq": files["fastq"]}
 
 
@@ -84,7 +89,7 @@ def peak() -> int:
 def measure(kind: str, paths: list[str]) -> dict[str, Any]:
     """Measure in this process what reading costs."""
     floor, runs = peak(), []
-    reading = through_dnaio if kind.startswith("dnaio") else through_arrow if kind.startswith("arrow") else ours
+    reading = through_dnaio if kind.startswith("dnaio") else through_arrow if kind.startswith(ALONE) else ours
     for _ in range(ROUNDS):
         wall, began = time.perf_counter(), time.process_time()
         pairs, bases, blocks, counted = reading(paths)
@@ -109,6 +114,8 @@ def measure(kind: str, paths: list[str]) -> dict[str, Any]:
 
 def ours(paths: list[str]) -> tuple[int, int, int, float]:
     """Read as the product does: pairs, letters, blocks, and the CPU time when blocks were known."""
+    for path in paths:
+        os.utime(path)  # of a file that is the same as in the round before something may be known
     source = inspect(*paths)
     plans = plan(source)
     counted = time.process_time()
@@ -130,8 +137,10 @@ def counts(table: Any) -> tuple[int, int]:
 
 def through_arrow(paths: list[str]) -> tuple[int, int, None, float]:
     pairs, bases = 0, 0
-    file = pq.ParquetFile(paths[0], memory_map=True)
-    for batch in file.iter_batches(batch_size=8192, columns=["query", "target"], use_threads=False):
+    file = pq.ParquetFile(paths[0], memory_map=True, pre_buffer=False)
+    letters = sum(file.metadata.row_group(group).total_byte_size for group in range(file.num_row_groups))
+    rows = max(1, 2_000_000 * file.metadata.num_rows // letters)  # which a core's cache holds: twice as many take longer, and a quarter, too
+    for batch in file.iter_batches(batch_size=rows, columns=["query", "target"], use_threads=False):
         pairs += len(batch)
         for column in batch.columns:
             first, last = np.frombuffer(column.buffers()[1], np.int32)[[column.offset, column.offset + len(column)]]
@@ -168,20 +177,29 @@ def main() -> None:
     parser.add_argument("result")
     parser.add_argument("--pairs", type=int, default=1_000_000)
     parser.add_argument("--length", type=int, default=150)
+    parser.add_argument("--before", help="another checkout")
     parser.add_argument("--folder", help="where to put the files (default: a temporary folder)")
     options = parser.parse_args()
     results: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         files, began = make(Path(folder), options.pairs, options.length), os.getloadavg()
+        if options.before:
+            files |= {f"{BEFORE}{kind}": paths for kind, paths in files.items() if kind.startswith("parquet")}
         for _ in range(2):
             for kind, paths in files.items():
                 command = [sys.executable, __file__, "--measure", kind, *paths]
-                run = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+                sources = {"PYTHONPATH": f"{options.before}/.src"} if kind.startswith(BEFORE) else {}
+                run = json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ | sources).stdout)
                 assert run["pairs"] == options.pairs
                 results[kind] = min(run, results.get(kind, run), key=lambda each: each["seconds"])
                 print(kind, results[kind], flush=True)
     load = [round(each[0], 1) for each in (began, os.getloadavg())]
-    record.write(options.result, {"pairs": options.pairs, "length": options.length, "load before and after": load, "formats": results})
+    before = (
+        subprocess.run(["git", "-C", options.before, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True).stdout.strip()
+        if options.before
+        else ""
+    )
+    record.write(options.result, {"before": before, "pairs": options.pairs, "length": options.length, "load before and after": load, "formats": results})
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ A block's table is in `schema.PAIRS`; blocks follow each other and hold every pa
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ import pyarrow as pa
 from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.files.decompress import PLAIN_BYTES, changed, crc32, plain_range, range_pieces
 from tidalign.pipeline.files.sniff import Input, sniff, waits
-from tidalign.pipeline.pairs.input import tables
+from tidalign.pipeline.pairs.input import table_index, tables
 from tidalign.pipeline.pairs.input.index import BLOCK_BASES, Blocks, Counted, PairBlock, RecordSpan, block_bases, count_marks, cut
 from tidalign.pipeline.pairs.input.records import FORMATS, FOUR_LINES, find_lines, gathered, marked, parse
 from tidalign.pipeline.pairs.input.stream import records, stream_pairs
@@ -181,7 +182,7 @@ def blocks(source: PairSource, *, block_bases: int | None = None) -> Blocks | No
     if not source.has_ranges:
         return None
     if source.inputs[0].is_table:
-        return tables.TableBlocks(source.inputs[0], (source.query_column, source.target_column), block_bases)
+        return table_index.TableBlocks(source.inputs[0], (source.query_column, source.target_column), block_bases)
     return TextBlocks(source, block_bases)
 
 
@@ -197,18 +198,25 @@ def read_block(source: PairSource, block: PairBlock) -> Any:
     """Read the pairs of a planned block, in `schema.PAIRS`, and `query_quality` if the source is `whole`; reads only its ranges. Raises InputError for what is
     wrong in them."""
     first = source.inputs[0]
-    try:
+    with reached(source):
         if first.is_table:
             query, target = tables.read_rows(first, (source.query_column, source.target_column), block.spans[0], block.first, source.alphabet)
         else:
             each = 2 if source.interleaved else 1
             sides = [_read_span(text, span, block.first * each, source.alphabet, source.whole) for text, span in zip(source.inputs, block.spans, strict=True)]
             query, target = split(sides[0]) if source.interleaved else sides
+    return pair_table(source.queries, block.first, query, target, same_names=source.same_names)
+
+
+@contextmanager
+def reached(source: PairSource) -> Iterator[None]:
+    """Raise MissingInput for inputs that cannot be read here."""
+    try:
+        yield
     except MissingInput:
         raise
     except OSError as error:
         raise MissingInput(f"{error.filename or source.queries}: {error.strerror or error}; every worker must see the inputs") from error
-    return pair_table(source.queries, block.first, query, target, same_names=source.same_names)
 
 
 def _read_span(text: Input, span: RecordSpan, first: int, alphabet: str, qualities: bool) -> Any:

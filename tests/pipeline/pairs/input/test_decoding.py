@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidalign.pipeline.pairs.input import tables
+from tidalign.pipeline.pairs.input import table_index, tables
 from tidalign.pipeline.pairs.input.decoding import Decoding
 from tidalign.pipeline.pairs.input.read import inspect, plan, read_block
 
@@ -81,15 +81,15 @@ def test_what_goes_wrong_is_told_to_who_asked_and_the_next_begins_anew() -> None
 def test_a_row_group_is_decoded_once_for_its_blocks(group: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     letters = ["ACGT" * (1 + row % 5) for row in range(1000)]
     pq.write_table(pa.table({"query": letters, "target": letters[::-1]}), tmp_path / "pairs.parquet", row_group_size=group)
-    source, units, known = inspect(str(tmp_path / "pairs.parquet")), list[int](), tables._batches
+    source, units, known = inspect(str(tmp_path / "pairs.parquet")), list[int](), tables.batches
 
-    def noted(source: Any, unit: int, columns: list[str]) -> Iterator[Any]:
+    def noted(source: Any, unit: int, columns: list[str], *, checked: bool) -> Iterator[Any]:
         units.append(unit)
-        return known(source, unit, columns)
+        return known(source, unit, columns, checked=checked)
 
-    monkeypatch.setattr(tables, "CELL_BYTES", 100)
+    monkeypatch.setattr(table_index, "CELL_BYTES", 100)
     blocks = plan(source, block_bases=1000) or []
-    monkeypatch.setattr(tables, "_batches", noted)
+    monkeypatch.setattr(tables, "batches", noted)
     found = pa.concat_tables(read_block(source, block) for block in blocks)
     assert len(blocks) > 10 and sorted(units) == list(range(-(-1000 // group)))
     assert [row.decode() for row in found["query"].to_pylist()] == letters and [row.decode() for row in found["target"].to_pylist()] == letters[::-1]

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidalign.pipeline.errors import InputError, MissingInput
-from tidalign.pipeline.pairs.input import tables
+from tidalign.pipeline.pairs.input import table_index, tables
 from tidalign.pipeline.pairs.input.read import inspect, plan, read_block, stream_blocks
 from tidalign.pipeline.schema import PAIRS
 
@@ -58,7 +58,7 @@ def test_row_groups(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[
     if named:
         columns["target_name"] = [f"chr{i} some words" for i in range(len(pairs))]
     path = write(tmp_path_factory.mktemp("tables") / f"pairs.{suffix}", pa.table(columns), group)
-    with patch.object(tables, "CELL_BYTES", cell), patch.object(tables, "BATCH_BYTES", cell):
+    with patch.object(table_index, "CELL_BYTES", cell), patch.object(tables, "BATCH_BYTES", cell):
         expected = [(i, str(i), f"chr{i}" if named else str(i), query.encode(), target.encode()) for i, (query, target) in enumerate(pairs)]
         assert rows(path) == expected
 
