@@ -4,11 +4,11 @@ PyArrow gives sizes of whole column chunks alone, a row group may be as large as
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
-from mmap import ACCESS_READ, mmap
+from os import SEEK_END
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,9 @@ _PLAIN, _DELTA_LENGTHS, _ENTRIES = 0, 6, (2, 8)
 
 _LENGTH = 4
 """Bytes of a length before the letters of a value in plain pages."""
+
+_HEADER = 4096
+"""Bytes that are read of a header at first; few have more."""
 
 _BOOLS, _ONE_BYTE, _NUMBERS, _DOUBLE, _BYTES, _LIST, _STRUCT = (1, 2), (1, 2, 3), (4, 5, 6), 7, 8, 9, 12
 """Kinds of values in Thrift's compact protocol, as far as Parquet has any."""
@@ -50,9 +53,10 @@ class Pages:
 def column_chunks(path: str) -> list[dict[str, tuple[int, int]]]:
     """Tell of each row group of a file where the pages of each column of text begin, and how many values they have; nothing of one that is not as it should
     be."""
-    with suppress(*_WRONG), _mapped(path) as content:
-        size = int.from_bytes(content[-8:-4], "little")
-        footer, _ = _struct(content[-8 - size : -8], 0)
+    with suppress(*_WRONG), Path(path).open("rb") as file:
+        end = file.seek(0, SEEK_END) - 8
+        size = int.from_bytes(_read(file, end, 4), "little")
+        footer, _ = _struct(_read(file, end - size, size), 0)
         return [{name: found for chunk in group[1] for name, found in _of_chunk(chunk[3])} for group in footer[4]]
     return []
 
@@ -64,15 +68,9 @@ def _of_chunk(chunk: dict[int, Any]) -> Iterator[tuple[str, tuple[int, int]]]:
 
 def pages(path: str, first: int, count: int) -> Pages | None:
     """Look at the pages from a place on until so many rows were seen; None where they are not as they should be: who decodes them says why."""
-    with suppress(*_WRONG), _mapped(path) as content:
-        return _of_headers(_headers(content, first, count))
+    with suppress(*_WRONG), Path(path).open("rb") as file:
+        return _of_headers(_headers(file, first, count))
     return None
-
-
-@contextmanager
-def _mapped(path: str) -> Iterator[mmap]:
-    with Path(path).open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
-        yield content
 
 
 def _of_headers(headers: Iterator[dict[int, Any]]) -> Pages:
@@ -97,19 +95,37 @@ def _of_headers(headers: Iterator[dict[int, Any]]) -> Pages:
     return Pages(np.array(rows, np.int64), np.array(letters, np.float64), known)
 
 
-def _headers(content: mmap, at: int, count: int) -> Iterator[dict[int, Any]]:
+def _headers(file: BinaryIO, at: int, count: int) -> Iterator[dict[int, Any]]:
     """Read the headers of pages until so many rows were seen: fields by their numbers in Parquet's format."""
     while count:
-        header, at = _struct(content, at)
+        header, length = _header(file, at)
         data = header.get(5) or header.get(8)
         if header[3] < 0 or (data and not 0 <= data[1] <= count):
             raise ValueError("no header of a page")
-        at += header[3]
+        at += length + header[3]
         count -= data[1] if data else 0
         yield header
 
 
-def _struct(content: mmap | bytes, at: int) -> tuple[dict[int, Any], int]:
+def _header(file: BinaryIO, at: int, most: int = _HEADER) -> tuple[dict[int, Any], int]:
+    """Read the header at a place of the file, and how long it is."""
+    content = _read(file, at, most)
+    try:
+        return _struct(content, 0)
+    except IndexError:
+        if len(content) < most:
+            raise
+    return _header(file, at, 16 * most)
+
+
+def _read(file: BinaryIO, at: int, size: int) -> bytes:
+    if not 0 <= at < 1 << 62:
+        raise ValueError("no place in a file")
+    file.seek(at)
+    return file.read(size)
+
+
+def _struct(content: bytes, at: int) -> tuple[dict[int, Any], int]:
     """Read a struct of Thrift's compact protocol, and where it ends."""
     fields: dict[int, Any] = {}
     number = 0
@@ -126,7 +142,7 @@ def _struct(content: mmap | bytes, at: int) -> tuple[dict[int, Any], int]:
     return fields, at + 1
 
 
-def _value(content: mmap | bytes, at: int, kind: int) -> tuple[Any, int]:
+def _value(content: bytes, at: int, kind: int) -> tuple[Any, int]:
     if kind in _NUMBERS:
         return _number(content, at)
     if kind == _STRUCT:
@@ -149,12 +165,12 @@ def _value(content: mmap | bytes, at: int, kind: int) -> tuple[Any, int]:
     return content[at : at + size], at + size
 
 
-def _number(content: mmap | bytes, at: int) -> tuple[int, int]:
+def _number(content: bytes, at: int) -> tuple[int, int]:
     value, at = _varint(content, at)
     return value >> 1 ^ -(value & 1), at
 
 
-def _varint(content: mmap | bytes, at: int) -> tuple[int, int]:
+def _varint(content: bytes, at: int) -> tuple[int, int]:
     value = 0
     for shift in range(0, 64, 7):
         byte, at = content[at], at + 1
