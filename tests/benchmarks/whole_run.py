@@ -1,6 +1,7 @@
-"""A whole run of `tidalign pairs`, file to finished run directory: seconds, pairs/s and the largest process.
+"""Whole runs of `tidalign pairs`, file to finished run directory or file: seconds, pairs/s and the largest process.
 
-python whole_run.py RESULT.json --folder DIR [--pairs N] [--length L] [--error E] [--workers N] [--peer PAIRS] [-- MORE OPTIONS OF tidalign pairs]
+python whole_run.py RESULT.json --folder DIR [--pairs N ...] [--length L] [--error E] [--workers N] [--to run|paf ...] [--times N] [--peer PAIRS]
+                    [-- MORE OPTIONS OF tidalign pairs]
 
 Pairs are simulated (random bases; each base changed, dropped or doubled with probability E / 3 each) into two FASTQ files under DIR, kept for the next call.
 `--peer` also runs that many of the same pairs through pywfa in one Python process, reading them with dnaio: what a user would write without tidalign.
@@ -88,39 +89,44 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("result")
     parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument("--pairs", type=int, default=1_000_000)
+    parser.add_argument("--pairs", type=int, nargs="+", default=[1_000_000])
     parser.add_argument("--length", type=int, default=150)
     parser.add_argument("--error", type=float, default=0.05)
     parser.add_argument("--workers", type=int)
+    parser.add_argument("--to", choices=("run", "paf"), nargs="+", default=["run"])
+    parser.add_argument("--times", type=int, default=1)
     parser.add_argument("--peer", type=int, default=0)
     parser.add_argument("more", nargs="*")
     arguments = parser.parse_args()
-    queries, targets = simulate(arguments.folder, arguments.pairs, arguments.length, arguments.error)
-    run = arguments.folder / "run"
-    subprocess.run(["rm", "-rf", str(run)], check=True)
-    command = [str(Path(sys.executable).parent / "tidalign"), "pairs", str(queries), str(targets), "-o", str(run), *arguments.more]
-    if arguments.workers:
-        command += ["--workers", str(arguments.workers)]
-    wall, cpu, largest = watch(command)
-    result = {
-        "what": "tidalign pairs, file to finished run directory",
-        "pairs": arguments.pairs,
-        "length": arguments.length,
-        "error": arguments.error,
-        "workers": arguments.workers,
-        "options": arguments.more,
-        "input bytes": queries.stat().st_size + targets.stat().st_size,
-        "seconds": round(wall, 2),
-        "cpu seconds": round(cpu, 2),
-        "pairs/s": round(arguments.pairs / wall),
-        "largest process MB": round(largest / 1e6),
-    }
-    if arguments.peer:
-        spent = peer(queries, targets, arguments.peer)
-        result["peer"] = {"what": "dnaio + pywfa, one process", "pairs": arguments.peer, "pairs/s": round(arguments.peer / spent)}
-        result["ratio to peer"] = round(arguments.pairs / wall / (arguments.peer / spent), 2)
-    record.write(arguments.result, result)
-    print(result)
+    rows = []
+    for pairs in arguments.pairs:
+        queries, targets = simulate(arguments.folder, pairs, arguments.length, arguments.error)
+        for to in arguments.to:
+            out = arguments.folder / {"run": "run", "paf": "run.paf"}[to]
+            command = [str(Path(sys.executable).parent / "tidalign"), "pairs", str(queries), str(targets), "-o", str(out), "--new", "--quiet", *arguments.more]
+            if arguments.workers is not None:
+                command += ["--workers", str(arguments.workers)]
+            runs = []
+            for _ in range(arguments.times):
+                subprocess.run(["rm", "-rf", str(out)], check=True)
+                runs.append(watch(command, interval=0.02))
+            row = {
+                "pairs": pairs,
+                "to": to,
+                "input bytes": queries.stat().st_size + targets.stat().st_size,
+                "seconds": [round(wall, 2) for wall, _, _ in runs],
+                "cpu seconds": round(min(cpu for _, cpu, _ in runs), 2),
+                "pairs/s": round(pairs / min(wall for wall, _, _ in runs)),
+                "largest process MB": round(max(largest for _, _, largest in runs) / 1e6),
+            }
+            if arguments.peer:
+                spent = peer(queries, targets, count := min(arguments.peer, pairs))
+                row["peer"] = {"what": "dnaio + pywfa, one process", "pairs": count, "seconds": round(spent, 2), "pairs/s": round(count / spent)}
+                row["ratio to peer"] = round(row["pairs/s"] / (count / spent), 2)
+            rows.append(row)
+            print(row, flush=True)
+    settings = {name: getattr(arguments, name) for name in ("length", "error", "workers", "more")}
+    record.write(arguments.result, {"what": "tidalign pairs, whole commands", **settings, "runs": rows})
 
 
 if __name__ == "__main__":
