@@ -83,8 +83,8 @@ def test_a_run_that_was_stopped_amid_reading(piped: Piped, tmp_path: Path, monke
     def stream_blocks(source: Any) -> Any:
         for block, read in real(source):
             if block.id == 2:
-                until = time.monotonic() + 600
-                while not (tmp_path / "run" / "blocks" / "b00001.json").exists() and time.monotonic() < until:
+                until, records = time.monotonic() + 600, [tmp_path / "run" / "blocks" / f"b{number:05}.json" for number in range(2)]
+                while not all(record.exists() for record in records) and time.monotonic() < until:
                     time.sleep(0.01)
                 raise Stopped(15)
             yield block, read
