@@ -22,17 +22,17 @@ _PLAIN, _DELTA_LENGTHS, _ENTRIES = 0, 6, (2, 8)
 _LENGTH = 4
 """Bytes of a length before the letters of a value in plain pages."""
 
-_HEADER = 4096
-"""Bytes that are read of a header at first; few have more."""
+_HEADER, _LONGEST = 1 << 12, 1 << 24
+"""Bytes that are read of a header at first, which few have more of, and at most: where none lies it might go on to the end of the file."""
 
 _BOOLS, _ONE_BYTE, _NUMBERS, _DOUBLE, _BYTES, _LIST, _STRUCT = (1, 2), (1, 2, 3), (4, 5, 6), 7, 8, 9, 12
 """Kinds of values in Thrift's compact protocol, as far as Parquet has any."""
 
 _TEXT = 6
-"""What Parquet writes strings as."""
+"""Type of a column of strings in Parquet's format."""
 
 _WRONG = (AttributeError, LookupError, TypeError, ValueError, RecursionError)
-"""What reading raises where something else lies."""
+"""Errors of reading where something else lies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def _header(file: BinaryIO, at: int, most: int = _HEADER) -> tuple[dict[int, Any
     try:
         return _struct(content, 0)
     except IndexError:
-        if len(content) < most:
+        if len(content) < most or most >= _LONGEST:
             raise
     return _header(file, at, 16 * most)
 

@@ -1,4 +1,4 @@
-"""How many letters lie in which rows of Parquet and Arrow files, and how these are cut into blocks."""
+"""Count the letters in rows of Parquet and Arrow files, and cut these into blocks."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What pages of Parquet tell of their letters, against the letters; what they do not tell is decoded."""
+"""Hold what pages of Parquet tell of their letters against the letters; what they do not tell is decoded."""
 
 import random
 from collections.abc import Iterator
@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.pairs.input import pages as page_headers
 from tidalign.pipeline.pairs.input import table_index, tables
 from tidalign.pipeline.pairs.input.packed import packed_block
 from tidalign.pipeline.pairs.input.pages import column_chunks, pages
@@ -113,3 +114,18 @@ def test_what_is_damaged_tells_nothing_or_something(tmp_path: Path, part: str) -
     assert nothing
     path.write_bytes(whole[: footer // 2])
     assert column_chunks(str(path)) == []
+
+
+def test_no_more_is_read_of_a_header_than_one_may_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where none lies, what looks like one may be as long as the file."""
+    read, known = list[int](), page_headers._read
+
+    def noted(file: Any, at: int, size: int) -> bytes:
+        read.append(size)
+        return known(file, at, size)
+
+    monkeypatch.setattr(page_headers, "_LONGEST", 1 << 16)
+    monkeypatch.setattr(page_headers, "_read", noted)
+    path = tmp_path / "x.parquet"
+    path.write_bytes(b"\x18" + b"\xff" * 6 + b"\x01" + bytes([0x15]) * (1 << 20))  # a text of 2^48 bytes
+    assert pages(str(path), 0, 1) is None and read == [1 << 12, 1 << 16]
