@@ -27,6 +27,7 @@ PRESETS = list(Penalties.presets().values())
 FREE = [None, (10, 200, 0, 50)]
 
 gpu = pytest.mark.gpu
+either_way = pytest.mark.parametrize("few", [True, False], ids=["later levels swept", "a block a part"])
 
 
 @pytest.fixture
@@ -90,9 +91,11 @@ def test_small_pairs_cut_to_pieces(text: str, ends_free: oracle.EndsFree | None)
 @pytest.mark.slow
 @pytest.mark.skipif(cuda_on_host.COMPILER is None, reason="no C++ compiler here")
 @pytest.mark.usefixtures("emulated", "cut_up")
+@either_way
 @pytest.mark.parametrize("text", ["edit", "linear:3,5", "affine:4,6,2", "affine:1,30,1", "affine2p:4,6,2,24,1"])
-def test_host_rows_without_a_gpu(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_host_rows_without_a_gpu(text: str, few: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows that must grow among them."""
+    monkeypatch.setattr(bidirectional_launches.Launches, "_few", lambda *_: few)
     penalties, both = Penalties.parse(text), sides(every_kind(3, ((0, 0), (1, 0.5), (60, 0.2), (130, 0.3), (260, 0.15))))
     for options in ({}, {"ends_free": (10, 200, 0, 50), "ambiguous": "match"}, {"cigar": False}):
         found = aligned(*both, penalties, **options)
@@ -103,8 +106,10 @@ def test_host_rows_without_a_gpu(text: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 @gpu
 @pytest.mark.usefixtures("device", "cut_up")
+@either_way
 @pytest.mark.parametrize("penalties", PRESETS, ids=str)
-def test_host_rows_cut_to_pieces(penalties: Penalties) -> None:
+def test_host_rows_cut_to_pieces(penalties: Penalties, few: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bidirectional_launches.Launches, "_few", lambda *_: few)
     pairs = every_kind(4, ((900, 0.1), (1500, 0.3), (3000, 0.03)))
     queries, targets = sides(pairs)
     for options in ({}, {"ends_free": (30, 0, 500, 70)}, {"ambiguous": "match"}, {"cigar": False}, {"cigar": False, "ends_free": (0, 9, 9, 0)}):
