@@ -1,4 +1,4 @@
-"""A picture of what more GPUs of one host are worth, from records of `genome_gpus.py`, `search_gpus.py` and `whole_run_gpus.py`.
+"""Draw what more GPUs of one host are worth, from records of `genome_gpus.py`, `search_gpus.py` and `whole_run_gpus.py`.
 
 python gpus_picture.py PICTURE.svg RECORD.json [RECORD.json]
 """
@@ -24,7 +24,7 @@ def series(record: dict[str, Any]) -> list[tuple[str, list[dict[str, Any]]]]:
 def main() -> None:
     """Draw times as fast as on one GPU, whole commands, and beside each how busy the GPUs were."""
     picture, *records = sys.argv[1:]
-    mpl.rcParams["svg.hashsalt"] = "gpus"  # the same picture for the same records
+    mpl.rcParams |= {"svg.hashsalt": "gpus", "svg.fonttype": "none"}  # the same picture for the same records; its words as words
     _, axes = plt.subplots(figsize=(8, 6))
     axes.plot([1, 4], [1, 4], color="#cccccc", linestyle=":", label="as many times as GPUs")
     for path in records:

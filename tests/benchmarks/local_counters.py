@@ -21,29 +21,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 import gpu_record
 import record
 
+EXTENSION = {"zdrop": 400, "kernels": "local_paired_extensions", "launches": ["-s", "1", "-c", "1"]}
+
 WORKS: dict[str, dict[str, Any]] = {
     "scores, 4,096": {"length": 4096, "error": 0.05, "pairs": 12_672, "report": "score", "kernels": "local_scores", "launches": ["-c", "1"]},
     "CIGARs, 10,000": {"length": 10_000, "error": 0.05, "pairs": 1_200, "report": "cigar", "kernels": "local_scores|local_traces", "launches": ["-c", "2"]},
-    "z-drop, 2,048, 5 %": {
-        "length": 2048,
-        "error": 0.05,
-        "pairs": 25_344,
-        "zdrop": 400,
-        "kernels": "local_paired_extensions",
-        "launches": ["-s", "1", "-c", "1"],
-    },
-    "z-drop, 10,000, 5 %": {
-        "length": 10_000,
-        "error": 0.05,
-        "pairs": 6_336,
-        "zdrop": 400,
-        "kernels": "local_paired_extensions",
-        "launches": ["-s", "1", "-c", "1"],
-    },
-    "z-drop, 4,096, 15 %, band 751": {
-        **{"length": 4096, "error": 0.15, "pairs": 25_344, "zdrop": 400, "band": 751},
-        **{"kernels": "local_paired_extensions", "launches": ["-s", "1", "-c", "1"]},
-    },
+    "z-drop, 2,048, 5 %": {"length": 2048, "error": 0.05, "pairs": 25_344, **EXTENSION},
+    "z-drop, 10,000, 5 %": {"length": 10_000, "error": 0.05, "pairs": 6_336, **EXTENSION},
+    "z-drop, 4,096, 15 %, band 751": {"length": 4096, "error": 0.15, "pairs": 25_344, "band": 751, **EXTENSION},
 }
 SECTIONS = ("SpeedOfLight", "ComputeWorkloadAnalysis", "MemoryWorkloadAnalysis", "SchedulerStats", "WarpStateStats", "Occupancy", "LaunchStats")
 KEPT = {

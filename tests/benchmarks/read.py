@@ -194,12 +194,16 @@ def main() -> None:
                 results[kind] = min(run, results.get(kind, run), key=lambda each: each["seconds"])
                 print(kind, results[kind], flush=True)
     load = [round(each[0], 1) for each in (began, os.getloadavg())]
-    before = (
-        subprocess.run(["git", "-C", options.before, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True).stdout.strip()
-        if options.before
-        else ""
+    record.write(
+        options.result,
+        {
+            "before": record.commit(options.before) if options.before else "",
+            "pairs": options.pairs,
+            "length": options.length,
+            "load before and after": load,
+            "formats": results,
+        },
     )
-    record.write(options.result, {"before": before, "pairs": options.pairs, "length": options.length, "load before and after": load, "formats": results})
 
 
 if __name__ == "__main__":

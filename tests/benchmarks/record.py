@@ -33,9 +33,8 @@ def machine() -> dict[str, Any]:
     return {"cpu": cpu, "cores": os.cpu_count(), "system": platform.platform(), "python": platform.python_version(), "packages": versions}
 
 
-def commit() -> str:
-    """Name the commit measured; `+` after it: with sources that are not committed so."""
-    here = Path(__file__).parent
+def commit(here: str | Path = Path(__file__).parent) -> str:
+    """Name the commit measured, of the checkout that a folder lies in; `+` after it: with sources that are not committed so."""
     try:
         head = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], cwd=here, check=True, capture_output=True, text=True).stdout.strip()
         sources = ["git", "status", "--porcelain", "--", ":/*.py", ":/*.cu", ":/*.cuh"]
