@@ -14,12 +14,14 @@ __device__ constexpr int first_row(int state) {
   return before;
 }
 
-// A row of N that goes round with the penalties: `at` is where it begins on chip.
+// A row of N that goes round with the penalties: `at` is where it begins on chip, in bytes. The first that is made is the last one there, those before it
+// lie in front of it.
 template <int N>
 struct Round {
+  static constexpr int BYTES = STRIDE * (int)sizeof(Offset);
   int at;
-  __device__ explicit Round(int s) : at((s + N) % N * STRIDE) {}
-  __device__ void next() { at = at == (N - 1) * STRIDE ? 0 : at + STRIDE; }
+  __device__ explicit Round(int before) : at((N - 1 - before) * BYTES) {}
+  __device__ int next() const { return at == (N - 1) * BYTES ? 0 : at + BYTES; }
 };
 
 // The states of a cell.
@@ -38,75 +40,105 @@ struct Cells {
   }
 };
 
-// A column of the rows before penalty s, `at` in the first row; `left` and `right` from it are those of the diagonals beside it.
+// A column of the rows, `at` in the first row; `left` and `right` from it are those of the diagonals beside it.
 struct Column {
   Offset* at;
   int left, right;
-  Round<M_ROWS> made, mismatch, open1, open2;
-  Round<max2(GAP1_ROWS, 1)> made1, extend1;
-  Round<max2(GAP2_ROWS, 1)> made2, extend2;
+  Round<M_ROWS> made{0}, mismatch{WAVEFRONT_X}, open1{WAVEFRONT_OE1}, open2{min2(WAVEFRONT_OE2, DEEPEST)};
+  Round<max2(GAP1_ROWS, 1)> made1{0};
+  Round<max2(GAP2_ROWS, 1)> made2{0};
 
-  __device__ Column(Offset* at, int left, int right, int s)
-      : at(at),
-        left(left),
-        right(right),
-        made(s),
-        mismatch(s - WAVEFRONT_X),
-        open1(s - WAVEFRONT_OE1),
-        open2(s - min2(WAVEFRONT_OE2, M_ROWS)),
-        made1(s),
-        extend1(s - min2(WAVEFRONT_E1, GAP1_ROWS)),
-        made2(s),
-        extend2(s - min2(WAVEFRONT_E2, GAP2_ROWS)) {}
+  __device__ Column(Offset* at, int left, int right) : at(at), left(left), right(right) {}
 
-  __device__ Offset* row(int state) const { return at + first_row(state) * STRIDE; }
+  // The column in a row of a state that begins at these bytes.
+  template <int STATE>
+  __device__ Offset* row(int bytes) const {
+    constexpr int first = first_row(STATE) * STRIDE;  // so that the compiler works it out
+    return reinterpret_cast<Offset*>(reinterpret_cast<char*>(at) + bytes) + first;
+  }
 
-  // The cells of the row to be made, before matches are followed.
+  // The cells of the row to be made, before matches are followed. The oldest row of a gap state, which it extends, is the one that is made next.
   __device__ void make(Cells& cells) const {
-    cells.h = at[mismatch.at] + 1;
+    const Offset* const opened = row<M>(open1.at);
+    cells.h = *row<M>(mismatch.at) + 1;
     if (WAVEFRONT_PIECES == 0) {
-      cells.h = max(cells.h, max(at[open1.at + right], at[open1.at + left] + 1));
+      cells.h = max(cells.h, max(opened[right], opened[left] + 1));
     } else {
-      cells.i1 = max(at[open1.at + right], row(I1)[extend1.at + right]);
-      cells.d1 = max(at[open1.at + left], row(D1)[extend1.at + left]) + 1;
+      const int extended = made1.next();
+      cells.i1 = max(opened[right], row<I1>(extended)[right]);
+      cells.d1 = max(opened[left], row<D1>(extended)[left]) + 1;
       cells.h = max(cells.h, max(cells.i1, cells.d1));
     }
     if (WAVEFRONT_PIECES == 2) {
-      cells.i2 = max(at[open2.at + right], row(I2)[extend2.at + right]);
-      cells.d2 = max(at[open2.at + left], row(D2)[extend2.at + left]) + 1;
+      const Offset* const opened2 = row<M>(open2.at);
+      const int extended = made2.next();
+      cells.i2 = max(opened2[right], row<I2>(extended)[right]);
+      cells.d2 = max(opened2[left], row<D2>(extended)[left]) + 1;
       cells.h = max(cells.h, max(cells.i2, cells.d2));
     }
   }
 
   __device__ void keep(const Cells& cells) const {
-    at[made.at] = cells.h;
-    if (WAVEFRONT_PIECES >= 1) row(I1)[made1.at] = cells.i1, row(D1)[made1.at] = cells.d1;
-    if (WAVEFRONT_PIECES == 2) row(I2)[made2.at] = cells.i2, row(D2)[made2.at] = cells.d2;
+    *row<M>(made.at) = cells.h;
+    if (WAVEFRONT_PIECES >= 1) *row<I1>(made1.at) = cells.i1, *row<D1>(made1.at) = cells.d1;
+    if (WAVEFRONT_PIECES == 2) *row<I2>(made2.at) = cells.i2, *row<D2>(made2.at) = cells.d2;
   }
 
   __device__ void next() {
-    made.next(), mismatch.next(), open1.next();
-    if (WAVEFRONT_PIECES >= 1) made1.next(), extend1.next();
-    if (WAVEFRONT_PIECES == 2) open2.next(), made2.next(), extend2.next();
+    made.at = made.next(), mismatch.at = mismatch.next(), open1.at = open1.next();
+    if (WAVEFRONT_PIECES >= 1) made1.at = made1.next();
+    if (WAVEFRONT_PIECES == 2) open2.at = open2.next(), made2.at = made2.next();
   }
 };
 
-// The letters of a direction, in its own coordinates.
-struct Letters {
-  Pair pair;
-  int from_query, from_target;
+// A diagonal of a direction: where it crosses the matrix, and its letters.
+struct Diagonal {
+  const unsigned *words, *masks;  // as Pair has them
+  int query, target;              // where those of the sides begin
+  int to_query, to_target;        // from a column to its letters there
+  int first;                      // column in the matrix
+  unsigned more;                  // columns after it
 
-  __device__ Letters(const Part& part, int direction, const unsigned* words, const unsigned* masks)
-      : pair(letters_of(part, direction, words, masks)), from_query((int)part.query_origin[direction]), from_target((int)part.target_origin[direction]) {}
+  __device__ Diagonal(const Part& part, int direction, int k, const unsigned* words, const unsigned* masks)
+      : words(words), masks(masks), query((int)part.query[direction]), target((int)part.target[direction]), to_target((int)part.target_origin[direction]) {
+    move(part, direction, k);
+  }
 
-  // M's offset after its matches, NONE outside the matrix. furthest: of the antidiagonals that a state of the cell may be on.
-  __device__ int follow(int k, int h, int n, int m, int& furthest) const {
-    if ((unsigned)h > (unsigned)m || (unsigned)(h - k) > (unsigned)n) {
-      if (h > 0) furthest = max(furthest, 2 * min(m, n + k) - k);  // a gap state may still hold a cell of the matrix
+  __device__ void move(const Part& part, int direction, int k) {
+    to_query = (int)part.query_origin[direction] - k;
+    first = max(k, 0);
+    const int last = min((int)part.m, (int)part.n + k);
+    more = max(last - first, 0);
+    if (first > last) first = 1 << 30;  // beyond all cells
+  }
+
+  __device__ int last() const { return first + (int)more; }
+
+  // 16 letters from one on.
+  __device__ static unsigned window(const unsigned* words, int place, int letter) {
+    const unsigned* const word = words + (place + (letter >> 4));
+    return __funnelshift_l(word[1], word[0], 2 * letter);
+  }
+
+  // M's column after its matches, NONE outside the matrix. furthest: the last column that a state of the cell may be on.
+  __device__ int follow(int h, int& furthest) const {
+    if ((unsigned)(h - first) > more) {
+      if (h > first) furthest = max(furthest, last());  // a gap state may still hold a cell of the matrix
       return NONE;
     }
-    h = pair.extend(k + from_target - from_query, h + from_target) - from_target;
-    furthest = max(furthest, 2 * h - k);
+    int left = last() - h, equal;
+    do {
+      const int v = h + to_query, at = h + to_target;
+      unsigned differ = window(words, query, v) ^ window(words, target, at);
+      if (WAVEFRONT_AMBIGUOUS) {
+        const unsigned ambiguous = window(masks, query, v) | window(masks, target, at);
+        differ = WAVEFRONT_AMBIGUOUS == 1 ? differ | ambiguous : differ & ~ambiguous;
+      }
+      equal = min(__clz(differ) >> 1, left);  // clz(0) is 32: all 16
+      h += equal;
+      left -= equal;
+    } while (equal == 16);
+    furthest = max(furthest, h);
     return h;
   }
 };

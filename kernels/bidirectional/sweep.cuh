@@ -6,27 +6,62 @@
 #include "bidirectional/column.cuh"
 
 constexpr int DIRECTIONS = BIDIRECTIONAL_FREE ? 1 : 2;
-// Rows in memory, of each direction: enough to go on from, and to hold every new one against the other direction's.
-constexpr int M_RING = DEEPEST + BIDIRECTIONAL_STEPS;
-constexpr int GAP1_RING = WAVEFRONT_PIECES >= 1 ? WAVEFRONT_E1 + BIDIRECTIONAL_STEPS : 0;
-constexpr int GAP2_RING = WAVEFRONT_PIECES == 2 ? WAVEFRONT_E2 + BIDIRECTIONAL_STEPS : 0;
-constexpr int RING = M_RING + 2 * GAP1_RING + 2 * GAP2_RING;
+// Rows of a state in memory, of each direction: enough to go on from, and to hold every new one against the other direction's.
+__device__ constexpr int ring_of(int state) {
+  return state == M ? DEEPEST + BIDIRECTIONAL_STEPS : state <= D1 ? WAVEFRONT_E1 + BIDIRECTIONAL_STEPS : WAVEFRONT_E2 + BIDIRECTIONAL_STEPS;
+}
+__device__ constexpr int first_of_ring(int state) {
+  int before = 0;
+  for (int other = 0; other < state; other++) before += ring_of(other);
+  return before;
+}
+constexpr int RING = first_of_ring(STATES);
 
-// The rows of a direction in memory.
+// The rows of a direction in memory, from a diagonal on.
 struct Rows {
-  Offset* at;  // diagonal 0 of the first
-  int width;
+  char* at;
+  unsigned bytes;  // of a row
 
-  __device__ Offset& cell(int state, int s, int k) const {
-    int row = s % M_RING;
-    if (WAVEFRONT_PIECES >= 1 && state != M) row = M_RING + (state - I1) * GAP1_RING + s % max2(GAP1_RING, 1);
-    if (WAVEFRONT_PIECES == 2 && state >= I2) row = M_RING + 2 * GAP1_RING + (state - I2) * GAP2_RING + s % max2(GAP2_RING, 1);
-    return at[row * (long long)width + k];
+  __device__ Rows from(int k) const { return {at + k * (long long)sizeof(Offset), bytes}; }
+  __device__ Offset& cell(unsigned row) const { return *reinterpret_cast<Offset*>(at + (unsigned long long)row * bytes); }
+  __device__ Offset& cell(int state, unsigned s) const {
+    unsigned row = s % ring_of(M);
+    if (WAVEFRONT_PIECES >= 1 && state != M) row = first_of_ring(I1) + (state - I1) * ring_of(I1) + s % ring_of(I1);
+    if (WAVEFRONT_PIECES == 2 && state >= I2) row = first_of_ring(I2) + (state - I2) * ring_of(I2) + s % ring_of(I2);
+    return cell(row);
   }
 };
 
 __device__ inline Rows rows_in(const Part& part, int direction, Offset* rows) {
-  return {rows + part.place + direction * RING * part.width + part.centre, (int)part.width};
+  return {reinterpret_cast<char*>(rows + part.place + direction * RING * part.width + part.centre), (unsigned)part.width * (unsigned)sizeof(Offset)};
+}
+
+// Sweeps whose rows the first of a sweep is made from.
+constexpr int SWEEPS_BEFORE = (DEEPEST + BIDIRECTIONAL_STEPS - 1) / BIDIRECTIONAL_STEPS;
+
+// Brings a diagonal's rows of a state that a sweep is made from on chip, `at` in the first row there. within: of which sweeps before there is this diagonal.
+template <int STATE>
+__device__ inline void load(const Rows& rows, Offset* at, int first_step, const bool (&within)[SWEEPS_BEFORE]) {
+  constexpr int ON_CHIP = rows_of(STATE), IN_MEMORY = ring_of(STATE), FIRST = first_row(STATE), FIRST_IN_MEMORY = first_of_ring(STATE);
+  unsigned row = (unsigned)(first_step + IN_MEMORY - ON_CHIP + 1) % IN_MEMORY;
+#pragma unroll
+  for (int before = ON_CHIP - 1; before > 0; before--) {
+    at[(FIRST + ON_CHIP - 1 - before) * STRIDE] = within[(before - 1) / BIDIRECTIONAL_STEPS] ? rows.cell(FIRST_IN_MEMORY + row) : NONE;
+    row = row == IN_MEMORY - 1 ? 0 : row + 1;
+  }
+}
+
+// Keeps what the next sweep is made from, of a diagonal's rows before `kept`.
+template <int STATE>
+__device__ inline void store(const Rows& rows, const Offset* at, int first_step, int kept) {
+  constexpr int ON_CHIP = rows_of(STATE), IN_MEMORY = ring_of(STATE), FIRST = first_row(STATE), FIRST_IN_MEMORY = first_of_ring(STATE);
+  constexpr int OLDEST = max2(BIDIRECTIONAL_STEPS - ON_CHIP + 1, 0);
+  unsigned row = (unsigned)(first_step + OLDEST) % IN_MEMORY;
+#pragma unroll
+  for (int t = OLDEST; t < BIDIRECTIONAL_STEPS; t++) {
+    if (first_step + t < kept) rows.cell(FIRST_IN_MEMORY + row) = at[(FIRST + (ON_CHIP - 1 + t) % ON_CHIP) * STRIDE];
+    row = row == IN_MEMORY - 1 ? 0 : row + 1;
+  }
 }
 
 // What of a part's rows is kept: all that may be met; of an unknown penalty no more than the next sweep reads until the directions have come near each
@@ -44,71 +79,88 @@ __device__ inline void sweep(const Part& part, int direction, int tile, int firs
   const Diagonals all = frame.reached(first_step + BIDIRECTIONAL_STEPS - 1);
   const int own_low = all.low + tile * OWN, own_high = min(own_low + OWN - 1, all.high);
   if (own_low > own_high) return;
-  const int n = frame.n, m = frame.m;
   const int k = own_low - HALO + (int)threadIdx.x;
   const bool own = k >= own_low && k <= own_high;
-  const int goal_low = (int)part.goal_low, goal_high = (int)part.goal_high;
-  const Rows rows = rows_in(part, direction, memory);
-  const Letters letters(part, direction, words, masks);
+  const bool goal = BIDIRECTIONAL_FREE && own && k >= part.goal_low && k <= part.goal_high;
+  const Rows rows = rows_in(part, direction, memory).from(k);
+  const Diagonal diagonal(part, direction, k, words, masks);
 
   // This thread's column of the first row.
   Offset* const at = cells + 1 + threadIdx.x;
   for (int row = threadIdx.x; row < 2 * ROWS; row += BIDIRECTIONAL_COLUMNS) cells[(row >> 1) * STRIDE + (row & 1) * (STRIDE - 1)] = NONE;
-  for (int state = 0; state < STATES; state++)
-    for (int back = 0; back < rows_of(state); back++) {  // 0: the row to be made, empty yet
-      const int s = first_step - back;
-      Offset h = NONE;
-      if (back > 0 && s >= 0) {
-        const Diagonals held = frame.reached(s);
-        if (k >= held.low && k <= held.high) h = rows.cell(state, s, k);
-      }
-      at[(first_row(state) + (s + rows_of(state)) % rows_of(state)) * STRIDE] = h;
-    }
-  Column column(at, -1, 1, first_step);
-  // The first row that may be met.
-  const int known = (int)part.known, middle = max((known - DEEPEST + 1) / 2 - first_step, 0);
-  const int met = BIDIRECTIONAL_FREE ? BIDIRECTIONAL_STEPS : known >= 0 ? middle : all_rows ? 0 : BIDIRECTIONAL_STEPS;
+  bool within[SWEEPS_BEFORE];
+#pragma unroll
+  for (int before = 0; before < SWEEPS_BEFORE; before++) {
+    const int last = first_step - before * BIDIRECTIONAL_STEPS - 1;
+    const Diagonals held = frame.reached(max(last, 0));  // all rows of a sweep are as wide as its last
+    within[before] = last >= 0 && k >= held.low && k <= held.high;
+  }
+  load<M>(rows, at, first_step, within);
+  if constexpr (WAVEFRONT_PIECES >= 1) load<I1>(rows, at, first_step, within), load<D1>(rows, at, first_step, within);
+  if constexpr (WAVEFRONT_PIECES == 2) load<I2>(rows, at, first_step, within), load<D2>(rows, at, first_step, within);
+  Column column(at, -1, 1);
+  // The first row that may be met: from it on all are kept.
+  const int known = (int)part.known, end = first_step + BIDIRECTIONAL_STEPS;
+  const int kept = !own || BIDIRECTIONAL_FREE ? end : known >= 0 ? (known - DEEPEST + 1) / 2 : all_rows ? first_step : end;
   far += part.far[direction];
-  int furthest = threadIdx.x == 0 && first_step > 0 && first_step / GRAIN <= part.slots[direction] ? far[first_step / GRAIN - 1] : -1;
-  for (int t = 0; t < BIDIRECTIONAL_STEPS; t++) {
-    const int s = first_step + t;
-    __syncthreads();
-    const Diagonals here = frame.reached(s);
-    if (k >= here.low && k <= here.high) {
-      Cells now;
-      if (s == 0)
-        now.begin(frame, k);
-      else
-        column.make(now);
-      now.h = letters.follow(k, now.h, n, m, furthest);
-      column.keep(now);
-      if (BIDIRECTIONAL_FREE && own && k >= goal_low && k <= goal_high && now.h >= min(m, n + k))
-        atomicMin(key, (unsigned long long)s << TOTAL_AT | (unsigned)(k + n));
-      if (own) {
-        const bool meets = t >= met, last = t >= BIDIRECTIONAL_STEPS - DEEPEST;  // the next sweep reads the last rows
-        if (meets || last) rows.cell(M, s, k) = now.h;
-        if (WAVEFRONT_PIECES >= 1 && (meets || t >= BIDIRECTIONAL_STEPS - WAVEFRONT_E1)) rows.cell(I1, s, k) = now.i1, rows.cell(D1, s, k) = now.d1;
-        if (WAVEFRONT_PIECES == 2 && (meets || t >= BIDIRECTIONAL_STEPS - WAVEFRONT_E2)) rows.cell(I2, s, k) = now.i2, rows.cell(D2, s, k) = now.d2;
-      }
-    }
+  const int slots = (int)part.slots[direction];
+  int most = threadIdx.x == 0 && first_step > 0 && first_step / GRAIN <= slots ? far[first_step / GRAIN - 1] : -1;
+  int furthest = -1;
+  const auto add = [&](int s, Cells& cells) {
+    cells.h = diagonal.follow(cells.h, furthest);
+    column.keep(cells);
     column.next();
-    const int slot = s / GRAIN;
-    if ((t + 1) % GRAIN == 0 && slot < part.slots[direction]) {
-      const int most = __reduce_max_sync(0xffffffffu, furthest);
-      if ((threadIdx.x & 31) == 0) atomicMax(far + slot, most);
+    if (goal && cells.h >= diagonal.last()) atomicMin(key, (unsigned long long)s << TOTAL_AT | (unsigned)(k + frame.n));
+    if (s >= kept) {
+      rows.cell(M, s) = cells.h;
+      if (WAVEFRONT_PIECES >= 1) rows.cell(I1, s) = cells.i1, rows.cell(D1, s) = cells.d1;
+      if (WAVEFRONT_PIECES == 2) rows.cell(I2, s) = cells.i2, rows.cell(D2, s) = cells.d2;
+    }
+  };
+  if (first_step == 0) {
+    Cells cells;
+    cells.begin(frame, k);
+    __syncthreads();
+    add(0, cells);
+  }
+  for (int slot = first_step / GRAIN; slot < end / GRAIN; slot++) {
+    for (int s = max(slot * GRAIN, 1); s < (slot + 1) * GRAIN; s++) {
+      __syncthreads();
+      Cells cells;
+      column.make(cells);
+      add(s, cells);
+    }
+    if (slot < slots) {
+      if (furthest >= 0) most = max(most, 2 * furthest - k);
+      const int of_warp = __reduce_max_sync(0xffffffffu, most);
+      if ((threadIdx.x & 31) == 0) atomicMax(far + slot, of_warp);
     }
   }
+  if (!own) return;
+  store<M>(rows, at, first_step, kept);
+  if constexpr (WAVEFRONT_PIECES >= 1) store<I1>(rows, at, first_step, kept), store<D1>(rows, at, first_step, kept);
+  if constexpr (WAVEFRONT_PIECES == 2) store<I2>(rows, at, first_step, kept), store<D2>(rows, at, first_step, kept);
+}
+
+// A column that no cell of a diagonal is beyond, `most` at most: rows that are not kept may hold anything.
+__device__ inline int furthest_of(const Rows& rows, int most) {
+  int furthest = NONE;
+#pragma unroll 8
+  for (int row = 0; row < RING; row++) furthest = max(furthest, rows.cell(row));
+  return min(furthest, most);
 }
 
 // A thread: the best meeting on diagonals `from`, `from` + `apart`, ... of the sweep that began at `first_step`, if better than `best`; its column in *h.
 __device__ inline unsigned long long meet(const Part& part, int first_step, int from, int apart, Offset* memory, unsigned long long best, int* column) {
   const Frame forward = frame_of(part, 0), backward = frame_of(part, 1);
-  const Rows rows = rows_in(part, 0, memory), back_rows = rows_in(part, 1, memory);
+  const Rows all = rows_in(part, 0, memory), all_back = rows_in(part, 1, memory);
   const int n = forward.n, m = forward.m, known = (int)part.known;
   const int last = first_step + BIDIRECTIONAL_STEPS - 1;
   const Diagonals ahead = forward.reached(last), behind = backward.reached(last);
   for (int k = max(ahead.low, m - n - behind.high) + from; k <= min(ahead.high, m - n - behind.low); k += apart) {
     const int back_k = m - n - k;
+    const Rows rows = all.from(k), back_rows = all_back.from(back_k);
+    if (furthest_of(rows, m) + furthest_of(back_rows, m) < m) continue;
     for (int s = first_step; s <= last; s++)
       for (int made = 0; made < 2; made++)  // 0: forward's wavefront s with backward's s - 1 and older; 1: backward's with forward's s and older
         for (int state = 0; state < STATES; state++) {
@@ -123,7 +175,7 @@ __device__ inline unsigned long long meet(const Part& part, int first_step, int 
             const int f = made == 0 ? s : s - back, b = made == 0 ? s - back : s;
             const Diagonals held = forward.reached(f), back_held = backward.reached(b);
             if (k < held.low || k > held.high || back_k < back_held.low || back_k > back_held.high) continue;
-            const int h = rows.cell(state, f, k), back_h = back_rows.cell(state, b, back_k);
+            const int h = rows.cell(state, f), back_h = back_rows.cell(state, b);
             // Cells of gap states may lie outside the matrix.
             if (h + back_h >= m && h >= 0 && h <= m && h - k >= 0 && h - k <= n && back_h >= 0 && back_h <= m && back_h - back_k >= 0 &&
                 back_h - back_k <= n)
