@@ -7,7 +7,7 @@ extern __shared__ int shared_cells[];
 
 // Blocks of a sweep on a multiprocessor, which their registers are to leave room for: of 2,048 threads on some, of 1,536 on others.
 #if __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000
-constexpr int RESIDENT = (WAVEFRONT_PIECES == 2 ? 1536 : 2048) / BIDIRECTIONAL_COLUMNS;
+constexpr int RESIDENT = 1536 / BIDIRECTIONAL_COLUMNS;
 #else
 constexpr int RESIDENT = 1536 / BIDIRECTIONAL_COLUMNS;
 #endif
@@ -38,7 +38,7 @@ extern "C" __global__ void bidirectional_words(const unsigned char* codes, const
 
 // Penalties [first_step, first_step + BIDIRECTIONAL_STEPS) of all parts, `tiles` blocks a direction. keep: a Keep. far: antidiagonals that no cell so far
 // is beyond. newest: the last first_step of each part. keys: where BIDIRECTIONAL_FREE the penalty and diagonal of the end.
-extern "C" __global__ void __launch_bounds__(BIDIRECTIONAL_COLUMNS, RESIDENT)
+extern "C" __global__ void __launch_bounds__(APART, RESIDENT)
     bidirectional_sweep(const Part* parts, int tiles, int first_step, int keep, const unsigned* words, const unsigned* masks, Offset* rows, int* far,
                         int* newest, unsigned long long* keys) {
   const int tile = blockIdx.x % tiles, direction = blockIdx.x / tiles % DIRECTIONS, index = blockIdx.x / (tiles * DIRECTIONS);

@@ -1,11 +1,12 @@
-// The rows that a block keeps on chip, a column a thread, and the recurrence on them (WAVEFRONT.md 3).
+// The rows that a block keeps on chip, a column or more a thread, and the recurrence on them (WAVEFRONT.md 3).
 #pragma once
 #include "bidirectional/bidirectional.cuh"
 
 // Diagonals on either side that a cell depends on meanwhile: in a sweep, and until narrow wavefronts are looked at.
 constexpr int HALO = (BIDIRECTIONAL_STEPS - 1) / LEAST_EXTEND + 1, NARROW_HALO = (GRAIN - 1) / LEAST_EXTEND + 1;
 constexpr int OWN = BIDIRECTIONAL_COLUMNS - 2 * HALO;
-constexpr int STRIDE = BIDIRECTIONAL_COLUMNS + 2;  // a column without a cell on each side
+constexpr int STRIDE = BIDIRECTIONAL_COLUMNS + 2;                  // a column without a cell on each side
+constexpr int APART = BIDIRECTIONAL_COLUMNS / BIDIRECTIONAL_EACH;  // of the columns of a thread of a sweep
 
 __device__ constexpr int rows_of(int state) { return state == M ? M_ROWS : state <= D1 ? GAP1_ROWS : GAP2_ROWS; }
 __device__ constexpr int first_row(int state) {
@@ -24,33 +25,33 @@ struct Round {
   __device__ int next() const { return at == (N - 1) * BYTES ? 0 : at + BYTES; }
 };
 
-// The states of a cell.
+// The states of a thread's cells on EACH diagonals, APART from each other.
+template <int EACH>
 struct Cells {
-  int h = NONE, i1 = NONE, d1 = NONE, i2 = NONE, d2 = NONE;
+  Offset h[EACH], i1[EACH], d1[EACH], i2[EACH], d2[EACH];
 
-  // Where a direction begins, on diagonal k.
+  // Where a direction begins, on diagonals from k on.
   __device__ void begin(const Frame& frame, int k) {
-    if (k >= frame.first && k <= frame.last) h = max(k, 0);
-    if (k == 0) {
-      if (frame.begin == I1) i1 = 0;
-      if (frame.begin == D1) d1 = 0;
-      if (frame.begin == I2) i2 = 0;
-      if (frame.begin == D2) d2 = 0;
+    for (int j = 0; j < EACH; j++, k += APART) {
+      h[j] = k >= frame.first && k <= frame.last ? max(k, 0) : NONE;
+      i1[j] = k == 0 && frame.begin == I1 ? 0 : NONE, d1[j] = k == 0 && frame.begin == D1 ? 0 : NONE;
+      i2[j] = k == 0 && frame.begin == I2 ? 0 : NONE, d2[j] = k == 0 && frame.begin == D2 ? 0 : NONE;
     }
   }
 };
 
-// A column of the rows, `at` in the first row; `left` and `right` from it are those of the diagonals beside it.
-struct Column {
+// EACH columns of the rows, APART from each other, the first `at` in the first row; `left` and `right` from one are those beside it.
+template <int EACH>
+struct Columns {
   Offset* at;
   int left, right;
   Round<M_ROWS> made{0}, mismatch{WAVEFRONT_X}, open1{WAVEFRONT_OE1}, open2{min2(WAVEFRONT_OE2, DEEPEST)};
   Round<max2(GAP1_ROWS, 1)> made1{0};
   Round<max2(GAP2_ROWS, 1)> made2{0};
 
-  __device__ Column(Offset* at, int left, int right) : at(at), left(left), right(right) {}
+  __device__ Columns(Offset* at, int left, int right) : at(at), left(left), right(right) {}
 
-  // The column in a row of a state that begins at these bytes.
+  // The columns in a row of a state that begins at these bytes.
   template <int STATE>
   __device__ Offset* row(int bytes) const {
     constexpr int first = first_row(STATE) * STRIDE;  // so that the compiler works it out
@@ -58,30 +59,35 @@ struct Column {
   }
 
   // The cells of the row to be made, before matches are followed. The oldest row of a gap state, which it extends, is the one that is made next.
-  __device__ void make(Cells& cells) const {
-    const Offset* const opened = row<M>(open1.at);
-    cells.h = *row<M>(mismatch.at) + 1;
-    if (WAVEFRONT_PIECES == 0) {
-      cells.h = max(cells.h, max(opened[right], opened[left] + 1));
-    } else {
-      const int extended = made1.next();
-      cells.i1 = max(opened[right], row<I1>(extended)[right]);
-      cells.d1 = max(opened[left], row<D1>(extended)[left]) + 1;
-      cells.h = max(cells.h, max(cells.i1, cells.d1));
-    }
-    if (WAVEFRONT_PIECES == 2) {
-      const Offset* const opened2 = row<M>(open2.at);
-      const int extended = made2.next();
-      cells.i2 = max(opened2[right], row<I2>(extended)[right]);
-      cells.d2 = max(opened2[left], row<D2>(extended)[left]) + 1;
-      cells.h = max(cells.h, max(cells.i2, cells.d2));
+  __device__ void make(Cells<EACH>& cells) const {
+    const Offset *const opened = row<M>(open1.at), *const opened2 = row<M>(open2.at), *const mismatched = row<M>(mismatch.at);
+    const int extended = made1.next(), extended2 = made2.next();
+#pragma unroll
+    for (int j = 0; j < EACH; j++) {
+      const int to_left = j * APART + left, to_right = j * APART + right;
+      int h = mismatched[j * APART] + 1;
+      if (WAVEFRONT_PIECES == 0) h = max(h, max(opened[to_right], opened[to_left] + 1));
+      if (WAVEFRONT_PIECES >= 1) {
+        cells.i1[j] = max(opened[to_right], row<I1>(extended)[to_right]);
+        cells.d1[j] = max(opened[to_left], row<D1>(extended)[to_left]) + 1;
+        h = max(h, max(cells.i1[j], cells.d1[j]));
+      }
+      if (WAVEFRONT_PIECES == 2) {
+        cells.i2[j] = max(opened2[to_right], row<I2>(extended2)[to_right]);
+        cells.d2[j] = max(opened2[to_left], row<D2>(extended2)[to_left]) + 1;
+        h = max(h, max(cells.i2[j], cells.d2[j]));
+      }
+      cells.h[j] = h;
     }
   }
 
-  __device__ void keep(const Cells& cells) const {
-    *row<M>(made.at) = cells.h;
-    if (WAVEFRONT_PIECES >= 1) *row<I1>(made1.at) = cells.i1, *row<D1>(made1.at) = cells.d1;
-    if (WAVEFRONT_PIECES == 2) *row<I2>(made2.at) = cells.i2, *row<D2>(made2.at) = cells.d2;
+  __device__ void keep(const Cells<EACH>& cells) const {
+#pragma unroll
+    for (int j = 0; j < EACH; j++) {
+      row<M>(made.at)[j * APART] = cells.h[j];
+      if (WAVEFRONT_PIECES >= 1) row<I1>(made1.at)[j * APART] = cells.i1[j], row<D1>(made1.at)[j * APART] = cells.d1[j];
+      if (WAVEFRONT_PIECES == 2) row<I2>(made2.at)[j * APART] = cells.i2[j], row<D2>(made2.at)[j * APART] = cells.d2[j];
+    }
   }
 
   __device__ void next() {
@@ -96,23 +102,29 @@ struct Diagonal {
   const unsigned *words, *masks;  // as Pair has them
   int query, target;              // where those of the sides begin
   int to_query, to_target;        // from a column to its letters there
-  int first;                      // column in the matrix
-  unsigned more;                  // columns after it
+  int n, m;
+  int k;
 
   __device__ Diagonal(const Part& part, int direction, int k, const unsigned* words, const unsigned* masks)
-      : words(words), masks(masks), query((int)part.query[direction]), target((int)part.target[direction]), to_target((int)part.target_origin[direction]) {
-    move(part, direction, k);
+      : words(words),
+        masks(masks),
+        query((int)part.query[direction]),
+        target((int)part.target[direction]),
+        to_query((int)part.query_origin[direction] - k),
+        to_target((int)part.target_origin[direction]),
+        n((int)part.n),
+        m((int)part.m),
+        k(k) {}
+
+  __device__ Diagonal right(int by) const {
+    Diagonal other = *this;
+    other.to_query -= by, other.k += by;
+    return other;
   }
 
-  __device__ void move(const Part& part, int direction, int k) {
-    to_query = (int)part.query_origin[direction] - k;
-    first = max(k, 0);
-    const int last = min((int)part.m, (int)part.n + k);
-    more = max(last - first, 0);
-    if (first > last) first = 1 << 30;  // beyond all cells
-  }
-
-  __device__ int last() const { return first + (int)more; }
+  // Its first column in the matrix, beyond all cells if there is none, and the last one.
+  __device__ int first() const { return k < -n || k > m ? 1 << 30 : max(k, 0); }
+  __device__ int last() const { return min(m, n + k); }
 
   // 16 letters from one on.
   __device__ static unsigned window(const unsigned* words, int place, int letter) {
@@ -120,28 +132,44 @@ struct Diagonal {
     return __funnelshift_l(word[1], word[0], 2 * letter);
   }
 
-  // M's column after its matches, NONE outside the matrix. furthest: the last column that a state of the cell may be on.
-  __device__ int follow(int h, int& furthest) const {
-    if ((unsigned)(h - first) > more) {
-      if (h > first) furthest = max(furthest, last());  // a gap state may still hold a cell of the matrix
-      return NONE;
+  // How many of 16 letters from a column on are equal, `left` at most. `within`: it is a column of the matrix; what is found elsewhere means nothing.
+  __device__ int equal(int h, int left, bool within) const {
+    const int v = within ? h + to_query : 0, at = within ? h + to_target : 0;
+    unsigned differ = window(words, query, v) ^ window(words, target, at);
+    if (WAVEFRONT_AMBIGUOUS) {
+      const unsigned ambiguous = window(masks, query, v) | window(masks, target, at);
+      differ = WAVEFRONT_AMBIGUOUS == 1 ? differ | ambiguous : differ & ~ambiguous;
     }
-    int left = last() - h, equal;
-    do {
-      const int v = h + to_query, at = h + to_target;
-      unsigned differ = window(words, query, v) ^ window(words, target, at);
-      if (WAVEFRONT_AMBIGUOUS) {
-        const unsigned ambiguous = window(masks, query, v) | window(masks, target, at);
-        differ = WAVEFRONT_AMBIGUOUS == 1 ? differ | ambiguous : differ & ~ambiguous;
-      }
-      equal = min(__clz(differ) >> 1, left);  // clz(0) is 32: all 16
-      h += equal;
-      left -= equal;
-    } while (equal == 16);
-    furthest = max(furthest, h);
-    return h;
+    return min(__clz(differ) >> 1, left);  // clz(0) is 32: all 16
   }
 };
+
+// Follows matches on diagonals APART from each other, M's columns: NONE outside the matrix. furthest: the last columns that a state of their cells may be on.
+template <int EACH>
+__device__ inline void follow(const Diagonal& diagonal, Offset (&h)[EACH], Offset (&furthest)[EACH]) {
+  Offset more[EACH];
+  bool within[EACH], all = false;
+#pragma unroll
+  for (int j = 0; j < EACH; j++) {
+    const Diagonal here = diagonal.right(j * APART);
+    const int left = here.last() - h[j];
+    within[j] = left >= 0 && h[j] >= here.first();
+    more[j] = here.equal(h[j], left, within[j]);
+    all |= within[j] && more[j] == 16;
+  }
+  if (all) {
+#pragma unroll
+    for (int j = 0; j < EACH; j++) {
+      const Diagonal here = diagonal.right(j * APART);
+      for (int found = more[j]; within[j] && found == 16; more[j] += found) found = here.equal(h[j] + more[j], here.last() - h[j] - more[j], true);
+    }
+  }
+#pragma unroll
+  for (int j = 0; j < EACH; j++) {
+    furthest[j] = max(furthest[j], h[j] + more[j]);  // the diagonal's last column where M is beyond it, as a gap state may still hold a cell of the matrix
+    h[j] = within[j] ? h[j] + more[j] : NONE;
+  }
+}
 
 // How far a direction has come, by GRAIN penalties.
 struct Reached {

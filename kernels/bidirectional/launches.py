@@ -16,14 +16,15 @@ Integers = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.uint64]
 Subproblems = npt.NDArray[np.void]
 
-SHAPES = ((128, 512), (32, 512), (16, 512), (16, 128))
-"""Penalties a sweep adds, and diagonals of a block: the first whose rows fit on chip, from the second on for groups of more than FEW letters, from the third
+SHAPES = ((128, 512), (64, 1024), (32, 512), (16, 512), (16, 128))
+"""Penalties a sweep adds, and diagonals of a block: the first whose rows fit on chip, from the second on for groups of more than FEW letters, from the fourth
 on for a HUGE pair."""
 
 FEW, HUGE = 1 << 18, 1 << 22
 """Letters of a group that does not fill the device, so that launches are what it waits for; letters of a pair whose rows are what memory is short for, as there
 are more of them the more penalties a sweep adds."""
 
+EACH = 2  # diagonals of a thread of a sweep
 GRAIN = 16  # bidirectional.cuh
 
 LIGHT_BLOCKS = 256
@@ -65,9 +66,8 @@ class Launches:
         self._least = min(model.extend[: max(model.pieces, 1)])
         self._slack = model.deepest + int(self.openings.max()) - 1
         letters = queries.lengths + targets.lengths
-        fitting = [
-            shape for shape in SHAPES[int(letters.sum() > FEW) + int(letters.max() >= HUGE) :] if self._sweep_bytes(*shape) <= compiler.most_shared_bytes()
-        ]
+        tried = SHAPES[3 if letters.max() >= HUGE else int(letters.sum() > FEW) :]
+        fitting = [shape for shape in tried if self._sweep_bytes(*shape) <= compiler.most_shared_bytes()]
         if not fitting or self._slack + 1 > MAX_LAG or letters.max() >= MAX_LETTERS:
             raise DeviceLimit("these penalties or lengths are more than the bidirectional kernels take")
         self._steps, self._columns = fitting[0]
@@ -100,6 +100,7 @@ class Launches:
             "WAVEFRONT_AMBIGUOUS": self._ambiguous,
             "BIDIRECTIONAL_STEPS": self._steps,
             "BIDIRECTIONAL_COLUMNS": self._columns,
+            "BIDIRECTIONAL_EACH": EACH,
             "BIDIRECTIONAL_FREE": int(free),
         }
         return compiler.kernel("bidirectional/bidirectional.cu", entry, macros, shared_bytes=shared_bytes)
@@ -141,7 +142,7 @@ class Launches:
     def _few(self, table: Subproblems) -> bool:
         """Tell whether a sweep over parts of known penalties has no more blocks than run at a time."""
         blocks = 2 * -(-((table["known"] + self._slack) // self._least + 1) // self._own).sum()
-        return int(blocks) <= compiler.resident(self._kernel("bidirectional_sweep", shared_bytes=self._shared), self._columns, self._shared)
+        return int(blocks) <= compiler.resident(self._kernel("bidirectional_sweep", shared_bytes=self._shared), self._columns // EACH, self._shared)
 
     def _worst(self, n: Integers, m: Integers) -> Integers:
         """Give a penalty that no pair is above: that of two gaps."""
@@ -189,11 +190,8 @@ class Launches:
         rows, on_device, first = None, None, 0
         allotted, done = np.zeros(count, np.int64), np.zeros(count, np.bool_)
         while True:
-            many = (
-                max(1, POLL_STEPS // steps)
-                if least_known < 0
-                else max(1, min(8 * POLL_STEPS // steps, (most_known + self._slack) // 2 // steps + 1 - first // steps))
-            )
+            many = POLL_STEPS // steps if least_known < 0 else min(8 * POLL_STEPS // steps, (most_known + self._slack) // 2 // steps + 1 - first // steps)
+            many = max(many, 1)
             if (first + many * steps > allotted[~done]).any():
                 wanted = np.maximum(2 * allotted, FIRST_STEPS)
                 if rows is not None and least_known < 0 and not free:
@@ -216,7 +214,7 @@ class Launches:
                 blocks = count * directions * tiles
                 for keep in (LAST, AGAIN) if least_known < 0 and not free and blocks >= LIGHT_BLOCKS else (ALL,):
                     compiler.launch(
-                        *(sweep, blocks, self._columns, on_device, tiles, first, keep, self._words, self._masks, rows, far, newest, keys),
+                        *(sweep, blocks, self._columns // EACH, on_device, tiles, first, keep, self._words, self._masks, rows, far, newest, keys),
                         shared_bytes=self._shared,
                     )
                 if not free and 2 * last >= least_known:

@@ -22,8 +22,7 @@ __device__ inline bool narrow(const Part& part, int direction, int last, const R
                               Offset* met, Offset* cells, int* bounds) {
   const Frame frame = frame_of(part, direction);
   const int n = frame.n, m = frame.m, thread = threadIdx.x;
-  Diagonal diagonal(part, direction, 0, words, masks);
-  Column column(cells + thread, thread == 0 ? BIDIRECTIONAL_COLUMNS - 1 : -1, thread == BIDIRECTIONAL_COLUMNS - 1 ? 1 - BIDIRECTIONAL_COLUMNS : 1);
+  Columns<1> column(cells + thread, thread == 0 ? BIDIRECTIONAL_COLUMNS - 1 : -1, thread == BIDIRECTIONAL_COLUMNS - 1 ? 1 - BIDIRECTIONAL_COLUMNS : 1);
   for (int row = 0; row < ROWS; row++) {
     column.at[row * STRIDE] = NONE;
     if (met) met[row * STRIDE + thread] = NONE;
@@ -33,23 +32,23 @@ __device__ inline bool narrow(const Part& part, int direction, int last, const R
     if (held.high - held.low >= BIDIRECTIONAL_COLUMNS - 2 * NARROW_HALO - 2) return false;
     const int base = held.low - NARROW_HALO - 1, k = diagonal_of(thread, base);
     const bool within = k >= max(held.low - NARROW_HALO, -n) && k <= min(held.high + NARROW_HALO, m);
-    diagonal.move(part, direction, k);
-    int furthest = -1;
+    const Diagonal diagonal(part, direction, k, words, masks);
+    Offset furthest[1] = {NONE};
     for (int s = first; s < first + GRAIN; s++) {
       __syncthreads();
       if (within) {
-        Cells now;
+        Cells<1> now;
         if (s == 0)
           now.begin(frame, k);
         else
           column.make(now);
-        now.h = diagonal.follow(now.h, furthest);
+        follow(diagonal, now.h, furthest);
         const int least = other.least(s);
         const bool meets = met && abs(2 * s - (int)part.known) <= DEEPEST + 1;
-        int* const states[] = {&now.h, &now.i1, &now.d1, &now.i2, &now.d2};
+        int* const states[] = {now.h, now.i1, now.d1, now.i2, now.d2};
 #pragma unroll
         for (int state = 0; state < STATES; state++) {
-          int& h = *states[state];
+          int& h = states[state][0];
           if ((unsigned)h > (unsigned)m || (unsigned)(h - k) > (unsigned)n || 2 * h - k < least) h = NONE;
           const int row = s - first_met(state, (int)part.known);
           if (meets && (unsigned)row < (unsigned)rows_of(state)) {
@@ -64,7 +63,7 @@ __device__ inline bool narrow(const Part& part, int direction, int last, const R
     }
     bool live = false;
     for (int row = 0; row < ROWS; row++) live |= column.at[row * STRIDE] >= 0;
-    const int most = __reduce_max_sync(0xffffffffu, furthest < 0 ? -1 : 2 * furthest - k);
+    const int most = __reduce_max_sync(0xffffffffu, furthest[0] < 0 ? -1 : 2 * furthest[0] - k);
     if (first == 0 && thread == 0) bounds[2] = -1;
     held = held_by(live ? k : 1 << 30, live ? k : -(1 << 30), bounds);
     if ((thread & 31) == 0) atomicMax(bounds + 2, most);

@@ -5,6 +5,7 @@
 #pragma once
 #include "bidirectional/column.cuh"
 
+constexpr int EACH = BIDIRECTIONAL_EACH;
 constexpr int DIRECTIONS = BIDIRECTIONAL_FREE ? 1 : 2;
 // Rows of a state in memory, of each direction: enough to go on from, and to hold every new one against the other direction's.
 __device__ constexpr int ring_of(int state) {
@@ -39,29 +40,56 @@ __device__ inline Rows rows_in(const Part& part, int direction, Offset* rows) {
 // Sweeps whose rows the first of a sweep is made from.
 constexpr int SWEEPS_BEFORE = (DEEPEST + BIDIRECTIONAL_STEPS - 1) / BIDIRECTIONAL_STEPS;
 
-// Brings a diagonal's rows of a state that a sweep is made from on chip, `at` in the first row there. within: of which sweeps before there is this diagonal.
+// Which of a thread's diagonals something holds for.
+struct Mask {
+  bool of[EACH];
+};
+
+// Brings the rows of a state that a sweep is made from on chip, `at` in the first row there. within: of which sweeps before there is a diagonal.
 template <int STATE>
-__device__ inline void load(const Rows& rows, Offset* at, int first_step, const bool (&within)[SWEEPS_BEFORE]) {
+__device__ inline void load(const Rows& rows, Offset* at, int first_step, const Mask (&within)[SWEEPS_BEFORE]) {
   constexpr int ON_CHIP = rows_of(STATE), IN_MEMORY = ring_of(STATE), FIRST = first_row(STATE), FIRST_IN_MEMORY = first_of_ring(STATE);
   unsigned row = (unsigned)(first_step + IN_MEMORY - ON_CHIP + 1) % IN_MEMORY;
 #pragma unroll
   for (int before = ON_CHIP - 1; before > 0; before--) {
-    at[(FIRST + ON_CHIP - 1 - before) * STRIDE] = within[(before - 1) / BIDIRECTIONAL_STEPS] ? rows.cell(FIRST_IN_MEMORY + row) : NONE;
+    const Offset* const from = &rows.cell(FIRST_IN_MEMORY + row);
+    Offset* const to = at + (FIRST + ON_CHIP - 1 - before) * STRIDE;
+#pragma unroll
+    for (int j = 0; j < EACH; j++) to[j * APART] = within[(before - 1) / BIDIRECTIONAL_STEPS].of[j] ? from[j * APART] : NONE;
     row = row == IN_MEMORY - 1 ? 0 : row + 1;
   }
 }
 
-// Keeps what the next sweep is made from, of a diagonal's rows before `kept`.
+// Keeps what the next sweep is made from, of rows before `kept` of own diagonals.
 template <int STATE>
-__device__ inline void store(const Rows& rows, const Offset* at, int first_step, int kept) {
+__device__ inline void store(const Rows& rows, const Offset* at, int first_step, int kept, const Mask& own) {
   constexpr int ON_CHIP = rows_of(STATE), IN_MEMORY = ring_of(STATE), FIRST = first_row(STATE), FIRST_IN_MEMORY = first_of_ring(STATE);
   constexpr int OLDEST = max2(BIDIRECTIONAL_STEPS - ON_CHIP + 1, 0);
   unsigned row = (unsigned)(first_step + OLDEST) % IN_MEMORY;
 #pragma unroll
-  for (int t = OLDEST; t < BIDIRECTIONAL_STEPS; t++) {
-    if (first_step + t < kept) rows.cell(FIRST_IN_MEMORY + row) = at[(FIRST + (ON_CHIP - 1 + t) % ON_CHIP) * STRIDE];
+  for (int t = OLDEST; t < BIDIRECTIONAL_STEPS && first_step + t < kept; t++) {
+    const Offset* const from = at + (FIRST + (ON_CHIP - 1 + t) % ON_CHIP) * STRIDE;
+    Offset* const to = &rows.cell(FIRST_IN_MEMORY + row);
+#pragma unroll
+    for (int j = 0; j < EACH; j++)
+      if (own.of[j]) to[j * APART] = from[j * APART];
     row = row == IN_MEMORY - 1 ? 0 : row + 1;
   }
+}
+
+// Brings all rows that a sweep is made from on chip, of the diagonals k, k + APART, ...
+__device__ inline void load_rows(const Frame& frame, const Rows& rows, Offset* at, int k, int first_step) {
+  Mask within[SWEEPS_BEFORE];
+#pragma unroll
+  for (int before = 0; before < SWEEPS_BEFORE; before++) {
+    const int last = first_step - before * BIDIRECTIONAL_STEPS - 1;
+    const Diagonals held = frame.reached(max(last, 0));  // all rows of a sweep are as wide as its last
+#pragma unroll
+    for (int j = 0; j < EACH; j++) within[before].of[j] = last >= 0 && k + j * APART >= held.low && k + j * APART <= held.high;
+  }
+  load<M>(rows, at, first_step, within);
+  if constexpr (WAVEFRONT_PIECES >= 1) load<I1>(rows, at, first_step, within), load<D1>(rows, at, first_step, within);
+  if constexpr (WAVEFRONT_PIECES == 2) load<I2>(rows, at, first_step, within), load<D2>(rows, at, first_step, within);
 }
 
 // What of a part's rows is kept: all that may be met; of an unknown penalty no more than the next sweep reads until the directions have come near each
@@ -80,66 +108,63 @@ __device__ inline void sweep(const Part& part, int direction, int tile, int firs
   const int own_low = all.low + tile * OWN, own_high = min(own_low + OWN - 1, all.high);
   if (own_low > own_high) return;
   const int k = own_low - HALO + (int)threadIdx.x;
-  const bool own = k >= own_low && k <= own_high;
-  const bool goal = BIDIRECTIONAL_FREE && own && k >= part.goal_low && k <= part.goal_high;
   const Rows rows = rows_in(part, direction, memory).from(k);
-  const Diagonal diagonal(part, direction, k, words, masks);
-
-  // This thread's column of the first row.
-  Offset* const at = cells + 1 + threadIdx.x;
-  for (int row = threadIdx.x; row < 2 * ROWS; row += BIDIRECTIONAL_COLUMNS) cells[(row >> 1) * STRIDE + (row & 1) * (STRIDE - 1)] = NONE;
-  bool within[SWEEPS_BEFORE];
+  Mask own;
 #pragma unroll
-  for (int before = 0; before < SWEEPS_BEFORE; before++) {
-    const int last = first_step - before * BIDIRECTIONAL_STEPS - 1;
-    const Diagonals held = frame.reached(max(last, 0));  // all rows of a sweep are as wide as its last
-    within[before] = last >= 0 && k >= held.low && k <= held.high;
-  }
-  load<M>(rows, at, first_step, within);
-  if constexpr (WAVEFRONT_PIECES >= 1) load<I1>(rows, at, first_step, within), load<D1>(rows, at, first_step, within);
-  if constexpr (WAVEFRONT_PIECES == 2) load<I2>(rows, at, first_step, within), load<D2>(rows, at, first_step, within);
-  Column column(at, -1, 1);
+  for (int j = 0; j < EACH; j++) own.of[j] = k + j * APART >= own_low && k + j * APART <= own_high;
+  // This thread's columns of the first row.
+  Offset* const at = cells + 1 + threadIdx.x;
+  for (int row = threadIdx.x; row < 2 * ROWS; row += APART) cells[(row >> 1) * STRIDE + (row & 1) * (STRIDE - 1)] = NONE;
+  load_rows(frame, rows, at, k, first_step);
+  Columns<EACH> columns(at, -1, 1);
+  const Diagonal diagonal(part, direction, k, words, masks);
   // The first row that may be met: from it on all are kept.
   const int known = (int)part.known, end = first_step + BIDIRECTIONAL_STEPS;
-  const int kept = !own || BIDIRECTIONAL_FREE ? end : known >= 0 ? (known - DEEPEST + 1) / 2 : all_rows ? first_step : end;
+  const int kept = BIDIRECTIONAL_FREE ? end : known >= 0 ? (known - DEEPEST + 1) / 2 : all_rows ? first_step : end;
   far += part.far[direction];
   const int slots = (int)part.slots[direction];
   int most = threadIdx.x == 0 && first_step > 0 && first_step / GRAIN <= slots ? far[first_step / GRAIN - 1] : -1;
-  int furthest = -1;
-  const auto add = [&](int s, Cells& cells) {
-    cells.h = diagonal.follow(cells.h, furthest);
-    column.keep(cells);
-    column.next();
-    if (goal && cells.h >= diagonal.last()) atomicMin(key, (unsigned long long)s << TOTAL_AT | (unsigned)(k + frame.n));
-    if (s >= kept) {
-      rows.cell(M, s) = cells.h;
-      if (WAVEFRONT_PIECES >= 1) rows.cell(I1, s) = cells.i1, rows.cell(D1, s) = cells.d1;
-      if (WAVEFRONT_PIECES == 2) rows.cell(I2, s) = cells.i2, rows.cell(D2, s) = cells.d2;
-    }
+  Offset furthest[EACH];
+  for (Offset& column : furthest) column = NONE;
+  const auto add = [&](int s, Cells<EACH>& made) {
+    follow(diagonal, made.h, furthest);
+    columns.keep(made);
+    columns.next();
+    if (BIDIRECTIONAL_FREE)
+      for (int j = 0; j < EACH; j++)
+        if (own.of[j] && k + j * APART >= part.goal_low && k + j * APART <= part.goal_high && made.h[j] >= diagonal.right(j * APART).last())
+          atomicMin(key, (unsigned long long)s << TOTAL_AT | (unsigned)(k + j * APART + frame.n));
+    if (s >= kept)
+      for (int j = 0; j < EACH; j++)
+        if (own.of[j]) {
+          (&rows.cell(M, s))[j * APART] = made.h[j];
+          if (WAVEFRONT_PIECES >= 1) (&rows.cell(I1, s))[j * APART] = made.i1[j], (&rows.cell(D1, s))[j * APART] = made.d1[j];
+          if (WAVEFRONT_PIECES == 2) (&rows.cell(I2, s))[j * APART] = made.i2[j], (&rows.cell(D2, s))[j * APART] = made.d2[j];
+        }
   };
   if (first_step == 0) {
-    Cells cells;
-    cells.begin(frame, k);
+    Cells<EACH> made;
+    made.begin(frame, k);
     __syncthreads();
-    add(0, cells);
+    add(0, made);
   }
   for (int slot = first_step / GRAIN; slot < end / GRAIN; slot++) {
     for (int s = max(slot * GRAIN, 1); s < (slot + 1) * GRAIN; s++) {
       __syncthreads();
-      Cells cells;
-      column.make(cells);
-      add(s, cells);
+      Cells<EACH> made;
+      columns.make(made);
+      add(s, made);
     }
     if (slot < slots) {
-      if (furthest >= 0) most = max(most, 2 * furthest - k);
+      for (int j = 0; j < EACH; j++)
+        if (furthest[j] >= 0) most = max(most, 2 * furthest[j] - k - j * APART);
       const int of_warp = __reduce_max_sync(0xffffffffu, most);
       if ((threadIdx.x & 31) == 0) atomicMax(far + slot, of_warp);
     }
   }
-  if (!own) return;
-  store<M>(rows, at, first_step, kept);
-  if constexpr (WAVEFRONT_PIECES >= 1) store<I1>(rows, at, first_step, kept), store<D1>(rows, at, first_step, kept);
-  if constexpr (WAVEFRONT_PIECES == 2) store<I2>(rows, at, first_step, kept), store<D2>(rows, at, first_step, kept);
+  store<M>(rows, at, first_step, kept, own);
+  if constexpr (WAVEFRONT_PIECES >= 1) store<I1>(rows, at, first_step, kept, own), store<D1>(rows, at, first_step, kept, own);
+  if constexpr (WAVEFRONT_PIECES == 2) store<I2>(rows, at, first_step, kept, own), store<D2>(rows, at, first_step, kept, own);
 }
 
 // A column that no cell of a diagonal is beyond, `most` at most: rows that are not kept may hold anything.

@@ -42,7 +42,7 @@ def cut_up(monkeypatch: pytest.MonkeyPatch) -> None:
 def emulated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Run the kernels on the host, with fewer threads: each takes a stack there."""
     cuda_on_host.installed(monkeypatch, tmp_path)
-    monkeypatch.setattr(bidirectional_launches, "SHAPES", 3 * ((16, 128),))
+    monkeypatch.setattr(bidirectional_launches, "SHAPES", 5 * ((16, 128),))
     for name, size in {"MEET_BLOCKS": 2, "MEET_THREADS": 64, "WORD_BLOCKS": 1, "LIGHT_BLOCKS": 200}.items():
         monkeypatch.setattr(bidirectional_launches, name, size)
 
@@ -136,7 +136,7 @@ def test_groups_and_shapes_leave_no_trace(monkeypatch: pytest.MonkeyPatch) -> No
     penalties = Penalties.parse("affine2p:4,6,2,24,1")
     whole = aligned(queries, targets, penalties)
     monkeypatch.setattr(bidirectional_device, "GROUP_PAIRS", 3)
-    monkeypatch.setattr(bidirectional_launches, "SHAPES", 3 * ((16, 128),))
+    monkeypatch.setattr(bidirectional_launches, "SHAPES", 5 * ((16, 128),))
     monkeypatch.setattr(bidirectional_launches, "FIRST_STEPS", 16)
     monkeypatch.setattr(bidirectional_launches, "POLL_STEPS", 48)
     conformance.same(whole, aligned(queries, targets, penalties), "small groups")
@@ -256,7 +256,7 @@ def test_few_letters_and_huge_pairs_have_shapes_of_their_own(monkeypatch: pytest
     cupy_on_host.installed(monkeypatch)
     monkeypatch.setattr(bidirectional_launches, "FEW", 1000)
     monkeypatch.setattr(bidirectional_launches, "HUGE", 5000)
-    for lengths, steps in (((400,), 128), ((400, 400), 32), ((2400,), 32), ((400, 2600), 16)):
+    for lengths, steps in (((400,), 128), ((400, 400), 64), ((2400,), 64), ((400, 2600), 16)):
         side = pack(Sequences.from_strings([b"A" * length for length in lengths]))
         lane: Any = None
         assert bidirectional_launches.Launches(lane, Model.of(PRESETS[0]), side, side, 1)._steps == steps
