@@ -1,8 +1,9 @@
 """Make workflows/estimate/stored.json, the rates for those who have measured none: of this machine's core, as `tidalign check --calibrate` kept them (or those
-that were stored stay), and of an H200, from the file that it kept there; but of pairs by penalties fitted to what its kernels took in
-results/wavefront_device_h200.json, from letters in memory to CIGARs in memory, and of seeds to the work of whole commands over large genomes.
+that were stored stay), and of an H200, from the file that it kept there (or those that were stored stay); but of pairs by penalties fitted to what its kernels
+took in results/wavefront_device_h200.json and pairs_long_h200.json, from letters in memory to CIGARs in memory or, where that is not there, of a command's
+aligning, and of seeds to the work of whole commands over large genomes.
 
-python tests/benchmarks/stored_rates.py RATES_OF_THE_H200.json
+python tests/benchmarks/stored_rates.py [RATES_OF_THE_H200.json]
 """
 
 import json
@@ -20,7 +21,7 @@ from tidalign.workflows.estimate import calibrate, rates
 from tidalign.workflows.estimate.pairs import counted
 
 RESULTS = Path(__file__).parent / "results"
-RECORD = RESULTS / "wavefront_device_h200.json"
+RECORD, LONG = RESULTS / "wavefront_device_h200.json", RESULTS / "pairs_long_h200.json"
 
 GENOMES = {
     "genome_175x50_h200": 9_365_631_168,
@@ -45,8 +46,30 @@ def seed(index: float) -> dict[str, float]:
     return rates.fitted(points)
 
 
-def of_h200(kept: dict[str, dict[str, float]]) -> rates.Rates:
+LENGTHS_OF_READS = 100_000, 300_000
+"""Between these the lengths of joined reads lie, and penalties go with them."""
+
+
+def long_pairs() -> dict[str, calibrate.Measurements]:
+    """Give what pairs took that are aligned from both ends, by kind of work."""
+    record = json.loads(LONG.read_text())
+    least, most = LENGTHS_OF_READS
     points: dict[str, calibrate.Measurements] = defaultdict(list)
+    for each in [*record["batches"], record["huge"], *record["reads"]]:
+        count, lengths = each["pairs"], np.ones(each["pairs"])
+        if each in record["reads"]:
+            lengths = np.linspace(least, most, count)
+        shares = lengths / lengths.sum()
+        parameters = PairParameters(penalties=each["penalties"])
+        seconds = each.get("seconds from arrays to arrays", each["seconds of aligning"])
+        sides = 2 * [shares * each["letters"]]
+        for kind, counts in counted(parameters, *sides, shares * each["sum of penalties"], np.ones(count)).kinds.items():
+            points[kind].append((counts, seconds))
+    return points
+
+
+def of_h200(kept: dict[str, dict[str, float]]) -> rates.Rates:
+    points = long_pairs()
     record = json.loads(RECORD.read_text())
     for each in record["work"]:
         chunk = pack_pairs(calibrate.made(calibrate.DNA, ERRORS_OF if each["length"] <= 1000 else 8, each["length"], each["error"]))
@@ -58,7 +81,9 @@ def of_h200(kept: dict[str, dict[str, float]]) -> rates.Rates:
         for kind, counts in counted(parameters, query.lengths.astype(float), target.lengths.astype(float), penalties, weights).kinds.items():
             points[kind].append((counts, each["letters"]["seconds"]))
     seconds = kept | {kind: rates.fitted(found) for kind, found in points.items()} | {"seed": seed(kept["index"]["letter"])}
-    return rates.Rates(record["card"]["card"], True, f"measured there; of pairs fitted to {RECORD.name}, of seeds to genomes of up to 2.9 Gb", seconds)
+    return rates.Rates(
+        record["card"]["card"], True, f"measured there; of pairs fitted to {RECORD.name} and {LONG.name}, of seeds to genomes of up to 2.9 Gb", seconds
+    )
 
 
 def rounded(found: rates.Rates, measured: str) -> dict[str, object]:
@@ -67,7 +92,9 @@ def rounded(found: rates.Rates, measured: str) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    core, h200 = rates.of_core(), of_h200(json.loads(Path(sys.argv[1]).read_text())["seconds"])
+    were = {each["device"]: each["seconds"] for each in json.loads(rates._STORED.read_text())}
+    kept = json.loads(Path(sys.argv[1]).read_text())["seconds"] if len(sys.argv) > 1 else were["NVIDIA H200"]
+    core, h200 = rates.of_core(), of_h200(kept)
     measured = core.measured if rates.is_stored(core) else f"one of {calibrate.cores()} cores, {core.measured}"
     stored = [rounded(core, measured), rounded(h200, h200.measured)]
     rates._STORED.write_text(json.dumps(stored, indent=1) + "\n")
