@@ -280,7 +280,7 @@ def test_who_has_nothing_else_works_ahead(tmp_path: Path, flies: Any, answers: A
     monkeypatch.setattr(genome_run, "cores", lambda: 3)
     monkeypatch.setattr(genome_tiles, "AHEAD_ANCHORS", 5)
     monkeypatch.setattr(genome_tiles, "AHEAD_FIRST", 1)
-    monkeypatch.setenv("TIDALIGN_TEST_SLOW", "5" if workers else "1.5")  # longer than others take to load their kernels, on a busy machine too
+    monkeypatch.setenv("TIDALIGN_TEST_SLOW", "3" if workers else "1.5")  # longer than others take to load their kernels, on a busy machine too
     source = GenomeSource((Pair("pair", flies[0], flies[1] + "[subset=" + str(tmp_path / "one") + "]"),))
     (tmp_path / "one").write_text("0_3210101\n")
     with mock.patch.object(plan, "TILE_SECONDS", 0.0):
