@@ -122,7 +122,8 @@ def unset(shape: Any, dtype: Any = np.float64, memory: Pointer | None = None) ->
     """Make an array that is full of what nobody would take for a result: on a device it holds what was there before."""
     found = Array(shape, dtype, memory)
     if memory is None:
-        found.reshape(-1).view(np.uint8)[...] = 0xEE
+        octets = found.reshape(-1).view(np.uint8)
+        octets[...] = np.resize(np.repeat(np.array([0xEE, 0x6E], np.uint8), 4), octets.size)  # large numbers of 32 bits, below 0 and above by turns
     return found
 
 
