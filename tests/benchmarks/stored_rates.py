@@ -13,6 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
+from pairs_long import LEAST, MOST
 
 from tidalign.pipeline.device import CPU
 from tidalign.pipeline.pairs.aligner import WAVEFRONT, PairParameters
@@ -46,19 +47,14 @@ def seed(index: float) -> dict[str, float]:
     return rates.fitted(points)
 
 
-LENGTHS_OF_READS = 100_000, 300_000
-"""Between these the lengths of joined reads lie, and penalties go with them."""
-
-
 def long_pairs() -> dict[str, calibrate.Measurements]:
-    """Give what pairs took that are aligned from both ends, by kind of work."""
+    """Give what pairs took that are aligned from both ends, by kind of work. Joined reads have lengths from the least to the most; penalties go with them."""
     record = json.loads(LONG.read_text())
-    least, most = LENGTHS_OF_READS
     points: dict[str, calibrate.Measurements] = defaultdict(list)
     for each in [*record["batches"], record["huge"], *record["reads"]]:
         count, lengths = each["pairs"], np.ones(each["pairs"])
         if each in record["reads"]:
-            lengths = np.linspace(least, most, count)
+            lengths = np.linspace(LEAST, MOST, count)
         shares = lengths / lengths.sum()
         parameters = PairParameters(penalties=each["penalties"])
         seconds = each.get("seconds from arrays to arrays", each["seconds of aligning"])

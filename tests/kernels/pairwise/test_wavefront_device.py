@@ -163,11 +163,12 @@ def test_memory_of_the_host_that_cannot_be_pinned(device: Any, monkeypatch: pyte
 
 
 def test_shared_memory_of_a_kernel_counts(device: Any) -> None:
+    from tidalign.kernels.bidirectional.launches import EACH
     from tidalign.kernels.runtime import compiler
     from tidalign.kernels.runtime.errors import DeviceLimit
 
     model = {"PIECES": 1, "X": 4, "E1": 2, "OE1": 8, "E2": 1, "OE2": 25, "AMBIGUOUS": 0}
-    shape = {"STEPS": 32, "COLUMNS": 512, "EACH": 2, "FREE": 0}
+    shape = {"STEPS": 32, "COLUMNS": 512, "EACH": EACH, "FREE": 0}
     macros = {f"WAVEFRONT_{name}": value for name, value in model.items()} | {f"BIDIRECTIONAL_{name}": value for name, value in shape.items()}
     own = compiler.kernel("bidirectional/bidirectional.cu", "bidirectional_leaf", macros).own_shared_bytes()
     most = compiler.most_shared_bytes()

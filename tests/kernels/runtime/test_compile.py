@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tidalign.kernels.bidirectional.launches import EACH
 from tidalign.kernels.inspection import device as inspection_device
 from tidalign.kernels.letters import words
 from tidalign.kernels.local.device import extensions, forms, launches
@@ -53,7 +54,7 @@ def bidirectional_variants() -> Iterator[dict[str, object]]:
         for changed in ({"OE1": 5, "OE2": 6}, {"AMBIGUOUS": 1}, {"AMBIGUOUS": 2, "FREE": 1}):
             model = {name: WAVEFRONT[name] for name in ("X", "E1", "OE1", "E2", "OE2", "AMBIGUOUS")} | {"PIECES": pieces} | changed
             free = model.pop("FREE", 0)
-            shape = {"BIDIRECTIONAL_STEPS": 64, "BIDIRECTIONAL_COLUMNS": 1024, "BIDIRECTIONAL_EACH": 2, "BIDIRECTIONAL_FREE": free}
+            shape = {"BIDIRECTIONAL_STEPS": 64, "BIDIRECTIONAL_COLUMNS": 1024, "BIDIRECTIONAL_EACH": EACH, "BIDIRECTIONAL_FREE": free}
             yield {f"WAVEFRONT_{name}": value for name, value in model.items()} | shape
 
 

@@ -117,7 +117,7 @@ def test_what_is_damaged_tells_nothing_or_something(tmp_path: Path, part: str) -
 
 
 def test_no_more_is_read_of_a_header_than_one_may_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where none lies, what looks like one may be as long as the file."""
+    """Look no further than a header may reach: where none lies, what looks like one may be as long as the file."""
     read, known = list[int](), page_headers._read
 
     def noted(file: Any, at: int, size: int) -> bytes:
