@@ -60,6 +60,7 @@ def main() -> None:
     parser.add_argument("cases", nargs="+", metavar="CASE")
     arguments = parser.parse_args()
     cores = len(os.sched_getaffinity(0))
+    arguments.folder.mkdir(parents=True, exist_ok=True)
     device = ["--device", "cpu"] if arguments.gpus == "0" else ["--device", "gpu", "--gpus", arguments.gpus]
     rows = list[dict[str, Any]]()
     for case in arguments.cases:
