@@ -47,11 +47,12 @@ class Device:
     tile_anchors: int
     slice_seconds: float
 
-    def turn(self) -> AbstractContextManager[None]:
-        """Hold this process's GPU while kernels run: one task's at a time. Raises GpuLost where another's have failed. A core needs no turns."""
+    def turn(self, beside: int = 0) -> AbstractContextManager[None]:
+        """Hold this process's GPU while kernels run: one task's at a time, or beside so many that let others, too. Raises GpuLost where another's have failed.
+        A core needs no turns."""
         from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS  # the command line asks for names of devices, and is to load little
 
-        return GPU_OF_PROCESS if self.takes_gpu else nullcontext()
+        return GPU_OF_PROCESS.hold(beside) if self.takes_gpu else nullcontext()
 
 
 CPU = Device(
@@ -74,9 +75,9 @@ GPU = Device(
     name="gpu",
     takes_gpu=True,
     speed=100.0,
-    batch_work=1e10,
+    batch_work=2e10,
     batch_rows=1 << 20,
-    task_work=1e10,  # half a second where a tenth of the letters differ: all GPUs are done at about the same time
+    task_work=2e10,  # half a second where a tenth of the letters differ: all GPUs are done at about the same time
     task_rows=1 << 20,
     ahead=12,
     readers=4,

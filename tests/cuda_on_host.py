@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -125,7 +125,18 @@ def installed(patch: pytest.MonkeyPatch, folder: Path) -> None:
     def launch(function: OnHost, blocks: int, threads: int, *arguments: Any, shared_bytes: int = 0) -> None:
         function(blocks, threads, arguments, shared_bytes)
 
+    def launcher(function: OnHost, threads: int, *arguments: Any, shared_bytes: int = 0) -> Callable[..., None]:
+        names = [parameter.name for parameter in function.signature]
+
+        def launched(blocks: int, **numbers: int) -> None:
+            given.update(numbers)
+            function(blocks, threads, tuple(given.values()), shared_bytes)
+
+        given = dict(zip(names, arguments, strict=True))
+        return launched
+
     patch.setattr(compiler, "kernel", kernel)
     patch.setattr(compiler, "launch", launch)
+    patch.setattr(compiler, "launcher", launcher)
     patch.setattr(compiler, "ready", lambda _: None)
     patch.setattr(compiler, "resident", lambda *_: 3)

@@ -90,6 +90,7 @@ class Waiting:
     """A stream or an event that has nothing to wait for."""
 
     ptr = 0
+    null: "Waiting"
 
     def __init__(self, **_: bool) -> None:
         pass
@@ -108,6 +109,9 @@ class Waiting:
 
     def synchronize(self) -> None:
         pass
+
+
+Waiting.null = Waiting()
 
 
 def on_host(array: Any, stream: Any = None) -> Any:

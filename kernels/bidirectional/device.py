@@ -10,6 +10,7 @@ beside it.
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from tidalign.kernels.bidirectional.launches import MAX_LETTERS, Launches
 from tidalign.kernels.letters.sequences import PackedSequences, Sequences, pack
 from tidalign.kernels.runtime.errors import DeviceLimit
 from tidalign.kernels.runtime.lanes import Lane, Steps, run
+from tidalign.kernels.runtime.turns import Turns
 from tidalign.kernels.wavefront.alignments import Alignments
 from tidalign.kernels.wavefront.device import CallSettings
 
@@ -28,6 +30,14 @@ Subproblems = npt.NDArray[np.void]
 
 GROUP_PAIRS, GROUP_LETTERS = 32, 1 << 23
 """Pairs of a group, and letters of both sides: enough to fill the GPU together with a few other groups."""
+
+
+GROUPS = 8
+"""Groups that a call has under way: more would not be faster, and take memory."""
+
+CALL_BYTES, MOST_BESIDE = 16 << 30, 3
+"""Memory of the device that a call is to have, and how many other calls one may go on beside, where there is so much: the levels after the first leave the
+device idle."""
 
 THREADS = 4
 """Threads that pack letters and put operations together while the device works on other groups."""
@@ -68,11 +78,24 @@ def align(queries: Letters, targets: Letters, rows: list[int], settings: CallSet
 
     crowded: list[int] = []  # no memory while others had it
     with ThreadPoolExecutor(THREADS) as threads:
-        run(partial(job, these) for these in _groups(queries, targets, rows))
+        with _CALLS.hold(inf):
+            run((partial(job, these) for these in _groups(queries, targets, rows)), GROUPS)
         again, crowded = crowded, []
         for row in again:
-            run([partial(job, [row])])
+            with _CALLS.hold():
+                run([partial(job, [row])])
     return found, left + crowded
+
+
+_CALLS = Turns()
+"""Calls of `align` that go on in this process."""
+
+
+def beside() -> int:
+    """Tell how many calls of `align` by other threads the current device has memory for beside one."""
+    import cupy
+
+    return max(0, min(MOST_BESIDE, int(cupy.cuda.runtime.memGetInfo()[1]) // CALL_BYTES - 1))
 
 
 def _groups(queries: Letters, targets: Letters, rows: list[int]) -> Iterator[list[int]]:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tidalign.kernels.bidirectional.rows import Memory, allot, move, on_device
 from tidalign.kernels.letters.sequences import PackedSequences
 from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.errors import DeviceLimit
@@ -20,6 +21,9 @@ SHAPES = ((128, 512), (64, 1024), (32, 512), (16, 512), (16, 128))
 """Penalties a sweep adds, and diagonals of a block: the first whose rows fit on chip, from the second on for groups of more than FEW letters, from the fourth
 on for a HUGE pair."""
 
+NARROW = 16, 128
+"""Shape of a block that makes all of a part, as long as its wavefronts are so narrow; then it is a sweep's."""
+
 FEW, HUGE = 1 << 18, 1 << 22
 """Letters of a group that does not fill the device, so that launches are what it waits for; letters of a pair whose rows are what memory is short for, as there
 are more of them the more penalties a sweep adds."""
@@ -32,8 +36,8 @@ LIGHT_BLOCKS = 256
 
 ALL, LAST, AGAIN = 0, 1, 2  # sweep.cuh
 
-POLL_STEPS = 512
-"""Penalties between two looks at what sweeps found."""
+POLL_STEPS, POLLS = 512, 16
+"""Penalties between two looks at what sweeps found, at least; or so many times fewer than there were."""
 
 FIRST_STEPS = 2048
 """Penalties that rows are allotted for at first where the penalty is unknown; then twice as many, until it can be told how many are enough."""
@@ -90,16 +94,24 @@ class Launches:
         self._far = cupy.zeros(0, np.int32)  # how far directions of all parts have come, each at its place
         self._masks = cupy.empty(int(ends[-1]), np.uint32) if self._ambiguous else None
         function = self._kernel("bidirectional_words")
-        for side, places in zip(self._sides, self._places, strict=True):
-            arrays = [cupy.asarray(array) for array in (side.codes, side.code_offsets, side.lengths, side.ambiguous, side.ambiguous_offsets, places)]
-            *letters, word_places = arrays
+        arrays = [
+            array
+            for side, places in zip(self._sides, self._places, strict=True)
+            for array in (side.codes, side.code_offsets, side.lengths, side.ambiguous, side.ambiguous_offsets, places.ravel())
+        ]
+        staged = self._lane.stage([(array.size, array.dtype) for array in arrays])
+        for array, place in zip(arrays, staged, strict=True):
+            place[:] = array
+        sent = self._lane.send(staged)
+        for *letters, word_places in (sent[:6], sent[6:]):
             compiler.launch(function, count * WORD_BLOCKS, WORD_THREADS, *letters, count, WORD_BLOCKS, word_places, self._words, self._masks)
 
-    def _kernel(self, entry: str, *, free: bool = False, shared_bytes: int = 0) -> Any:
+    def _kernel(self, entry: str, *, free: bool = False, shared_bytes: int = 0, shape: tuple[int, int] | None = None) -> Any:
+        steps, columns = shape or (self._steps, self._columns)
         macros = self._model.macros | {
             "WAVEFRONT_AMBIGUOUS": self._ambiguous,
-            "BIDIRECTIONAL_STEPS": self._steps,
-            "BIDIRECTIONAL_COLUMNS": self._columns,
+            "BIDIRECTIONAL_STEPS": steps,
+            "BIDIRECTIONAL_COLUMNS": columns,
             "BIDIRECTIONAL_EACH": EACH,
             "BIDIRECTIONAL_FREE": int(free),
         }
@@ -124,11 +136,15 @@ class Launches:
         told = np.flatnonzero((table["slots"] > 0).any(axis=1))
         # A block that makes all of a part has the least work, but goes to its end and half the way back where a sweep goes to the middle.
         if len(told) and not self._few(table[told]):
-            part = table[told]
-            found = cupy.full(len(part), NO_KEY), cupy.zeros(len(part), np.int32)
-            self._measure(part, np.maximum(part["known"], (part["known"] + self._model.deepest) // 2), *found)
-            keys[told], columns[told] = yield from self._lane.fetch(*found)
-            table[told] = part
+            for shape in NARROW, (self._steps, self._columns):
+                part = table[told]
+                found = cupy.full(len(part), NO_KEY), cupy.zeros(len(part), np.int32)
+                self._measure(part, np.maximum(part["known"], (part["known"] + self._model.deepest) // 2), shape, *found)
+                keys[told], columns[told] = yield from self._lane.fetch(*found)
+                made = keys[told] != NO_KEY
+                table[told[made]], told = part[made], told[~made]
+                if not len(told):
+                    break
         wide = np.flatnonzero(keys == NO_KEY)
         if len(wide):
             part = table[wide]
@@ -163,20 +179,24 @@ class Launches:
         far[:held] = self._far
         self._far = far
 
-    def _measure(self, table: Subproblems, penalties: Integers, keys: Any = None, columns: Any = None) -> None:
-        """Measure up to these penalties the direction of each part that was not measured, and cut the part if there is room for its key."""
+    def _measure(self, table: Subproblems, penalties: Integers, shape: tuple[int, int], keys: Any = None, columns: Any = None) -> None:
+        """Measure up to these penalties the direction of each part that was not measured, and cut the part if there is room for its key; as far as its
+        wavefronts are as narrow as a block of this shape."""
         import cupy
 
         table["measured"] = np.where(table["slots"][:, 0] > 0, 0, 1)
         self._tell(table, np.where(np.arange(2) == table["measured"][:, None], -1, penalties[:, None]))
-        rows = None if keys is None else cupy.empty(len(table) * 2 * self._shared // 4, np.int32)
-        function = self._kernel("bidirectional_narrow", shared_bytes=self._shared)
-        compiler.launch(
-            *(function, len(table), self._columns, _on_device(table), self._words, self._masks, rows, self._far, keys, columns), shared_bytes=self._shared
-        )
+        shared = self._sweep_bytes(*shape)
+        rows = None if keys is None else cupy.empty(len(table) * 2 * shared // 4, np.int32)
+        function = self._kernel("bidirectional_narrow", shared_bytes=shared, shape=shape)
+        compiler.launch(*(function, len(table), shape[1], on_device(table), self._words, self._masks, rows, self._far, keys, columns), shared_bytes=shared)
 
     def sweep(self, table: Subproblems, *, free: bool = False) -> Steps[tuple[Any, Any, Any]]:
         """Make wavefronts until every part has its key: keys, and of each block of `bidirectional_meet` the best key and forward's column there."""
+        with Memory(self._lane) as memory:
+            return (yield from self._swept(table, free, memory))
+
+    def _swept(self, table: Subproblems, free: bool, memory: Memory) -> Steps[tuple[Any, Any, Any]]:
         import cupy
 
         count, model, steps = len(table), self._model, self._steps
@@ -187,10 +207,14 @@ class Launches:
         far, newest = self._far, cupy.full(count, -1, np.int32)
         keys, block_keys = cupy.full(count, NO_KEY), cupy.full((count, MEET_BLOCKS), NO_KEY)
         block_columns = cupy.zeros((count, MEET_BLOCKS), np.int32)
-        rows, on_device, first = None, None, 0
+        rows, first = None, 0
         allotted, done = np.zeros(count, np.int64), np.zeros(count, np.bool_)
+        lowest, highest, most_n, most_m = int(table["first"].min()), int(table["last"].max()), int(table["n"].max()), int(table["m"].max())
         while True:
-            many = POLL_STEPS // steps if least_known < 0 else min(8 * POLL_STEPS // steps, (most_known + self._slack) // 2 // steps + 1 - first // steps)
+            if least_known < 0:  # the fewer looks, the later it is, as far as there is room
+                many = max(POLL_STEPS, min(first // POLLS, int(allotted[~done].min()) - first)) // steps
+            else:
+                many = min(8 * POLL_STEPS // steps, (most_known + self._slack) // 2 // steps + 1 - first // steps)
             many = max(many, 1)
             if (first + many * steps > allotted[~done]).any():
                 wanted = np.maximum(2 * allotted, FIRST_STEPS)
@@ -201,28 +225,27 @@ class Launches:
                 if allotted.max() > MAX_STEPS:
                     raise DeviceLimit("a penalty is more than the bidirectional kernels take")
                 before = table.copy()
-                size = self._allot(table, allotted if least_known < 0 else (table["known"] + self._slack) // 2 + steps + 1, ring)
-                larger = cupy.empty(size, np.int32)
-                if rows is not None:
-                    _move(before, table, rows, larger, ring)
-                rows, on_device = larger, _on_device(table)
+                size = allot(table, allotted if least_known < 0 else (table["known"] + self._slack) // 2 + steps + 1, self._least, ring)
+                smaller, rows = rows, memory.take(size)
+                if smaller is not None:
+                    move(before, table, smaller, rows, ring)
+                parts = on_device(table)
+                sweeping = compiler.launcher(
+                    *(sweep, self._columns // EACH, parts, 0, 0, 0, self._words, self._masks, rows, far, newest, keys), shared_bytes=self._shared
+                )
+                meeting = compiler.launcher(meet, MEET_THREADS, parts, MEET_BLOCKS, 0, rows, far, newest, keys, block_keys, block_columns)
             for _ in range(many):
                 last = first + steps - 1
                 wide = last // self._least + 1
-                settings = int(min(wide - table["first"].min(), table["n"].max()) + 1 + min(wide + table["last"].max(), table["m"].max()))
-                tiles = -(-settings // self._own)
+                tiles = -(-(min(wide - lowest, most_n) + 1 + min(wide + highest, most_m)) // self._own)
                 blocks = count * directions * tiles
                 for keep in (LAST, AGAIN) if least_known < 0 and not free and blocks >= LIGHT_BLOCKS else (ALL,):
-                    compiler.launch(
-                        *(sweep, blocks, self._columns // EACH, on_device, tiles, first, keep, self._words, self._masks, rows, far, newest, keys),
-                        shared_bytes=self._shared,
-                    )
+                    sweeping(blocks, tiles=tiles, first_step=first, keep=keep)
                 if not free and 2 * last >= least_known:
-                    compiler.launch(
-                        *(meet, count * MEET_BLOCKS, MEET_THREADS, on_device, MEET_BLOCKS, first, rows, far, newest, keys, block_keys, block_columns)
-                    )
+                    meeting(count * MEET_BLOCKS, first_step=first)
                 first += steps
             fetched = yield from self._lane.fetch(keys, block_keys, block_columns)
+            memory.waited()
             total = (fetched[0] >> np.uint64(40)).astype(np.int64)
             done = (fetched[0] != NO_KEY) & (free | (table["known"] >= 0) | (2 * (first - 1) >= total + self._slack))
             if done.all():
@@ -246,7 +269,7 @@ class Launches:
         if backward.any():  # from the end, so that leaves make the cells alone which are met
             part = table[backward]
             part["known"] -= self.openings[part["state"][:, 1]]
-            self._measure(part, part["known"])
+            self._measure(part, part["known"], NARROW)
             table["far"][backward], table["slots"][backward] = part["far"], part["slots"]
         most = 2 * np.minimum(penalties // min(self._model.mismatch, self._least), letters) + 1
         ends = np.cumsum(most)
@@ -262,7 +285,7 @@ class Launches:
         blocks = max(1, min(compiler.resident(function, LEAF_THREADS, shared), len(table), SMALL // scratch))
         runs, counts = cupy.empty(int(ends[-1]), np.uint32), cupy.empty(len(table), np.int32)
         compiler.launch(
-            *(function, blocks, LEAF_THREADS, _on_device(table), len(table), cupy.zeros(1, np.int32), self._words, self._masks, self._far, width),
+            *(function, blocks, LEAF_THREADS, on_device(table), len(table), cupy.zeros(1, np.int32), self._words, self._masks, self._far, width),
             None if shared else cupy.empty(blocks * row_bytes // 4, np.int32),
             *(cupy.empty(blocks * dearest * width, np.uint8), np.int64(dearest * width), cupy.empty(blocks * (dearest + 1), np.uint8), dearest),
             *(runs, counts),
@@ -272,27 +295,3 @@ class Launches:
         if (found[1] < 0).any():
             raise RuntimeError("bidirectional alignment: a part has another penalty than its breakpoint says")
         return found[0].copy(), found[1].copy()
-
-    def _allot(self, table: Subproblems, penalties: Integers, ring: int) -> int:
-        """Lay out rows for wavefronts up to these penalties; gives their size."""
-        wide = penalties // self._least + 1
-        table["centre"] = np.minimum(wide - table["first"], table["n"])
-        table["width"] = table["centre"] + 1 + np.minimum(wide + table["last"], table["m"])
-        ends = np.cumsum(ring * table["width"])
-        table["place"][0], table["place"][1:] = 0, ends[:-1]
-        return int(ends[-1])
-
-
-def _on_device(table: Subproblems) -> Any:
-    import cupy
-
-    return cupy.asarray(table.view(np.int64))
-
-
-def _move(before: Subproblems, after: Subproblems, rows: Any, larger: Any, ring: int) -> None:
-    """Copy rows to where they have more room on both sides."""
-    for old, new in zip(before, after, strict=True):
-        source = rows[int(old["place"]) : int(old["place"]) + ring * int(old["width"])].reshape(ring, int(old["width"]))
-        target = larger[int(new["place"]) : int(new["place"]) + ring * int(new["width"])].reshape(ring, int(new["width"]))
-        left = int(new["centre"] - old["centre"])
-        target[:, left : left + int(old["width"])] = source

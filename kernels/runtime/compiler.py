@@ -6,7 +6,7 @@ something for each set of options, whether the kernel is there or not.)
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -230,10 +230,23 @@ def resident(function: Kernel, threads: int, shared_bytes: int) -> int:
 
 def launch(function: Kernel, blocks: int, threads: int, *arguments: Any, shared_bytes: int = 0) -> None:
     """Launch on the current stream. Arguments must be those that the kernel's source declares (signature.checked). Raises KernelError."""
+    launcher(function, threads, *arguments, shared_bytes=shared_bytes)(blocks)
+
+
+def launcher(function: Kernel, threads: int, *arguments: Any, shared_bytes: int = 0) -> Callable[..., None]:
+    """Check arguments, as `launch` does, for many launches: called with the number of blocks, and with the parameters of type int, by name, that are others
+    than in the launch before. To check them takes longer than to launch."""
     import cupy
 
-    values = checked(function.name, function.signature, arguments, cupy.ndarray, cupy.cuda.runtime.getDevice())
-    try:
-        function.function((blocks,), (threads,), values, shared_mem=shared_bytes)
-    except cupy.cuda.driver.CUDADriverError as error:
-        raise KernelError(f"{function.name}: {blocks} blocks of {threads} threads, {shared_bytes} bytes of shared memory: {error}") from error
+    values = list(checked(function.name, function.signature, arguments, cupy.ndarray, cupy.cuda.runtime.getDevice()))
+    places = {parameter.name: place for place, parameter in enumerate(function.signature) if not parameter.pointer and parameter.dtype == np.int32}
+
+    def launched(blocks: int, **numbers: int) -> None:
+        for name, number in numbers.items():
+            values[places[name]] = np.int32(number)
+        try:
+            function.function((blocks,), (threads,), tuple(values), shared_mem=shared_bytes)
+        except cupy.cuda.driver.CUDADriverError as error:
+            raise KernelError(f"{function.name}: {blocks} blocks of {threads} threads, {shared_bytes} bytes of shared memory: {error}") from error
+
+    return launched

@@ -1,10 +1,12 @@
-"""Hold this process's GPU for one task at a time: others meanwhile read, walk and write."""
+"""Hold this process's GPU for a task, or for several that leave each other room: others meanwhile read, walk and write."""
 
 import threading
 import time
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from tidalign.kernels.runtime.errors import KernelError
+from tidalign.kernels.runtime.turns import Turns
 
 
 class GpuLost(KernelError):
@@ -18,33 +20,43 @@ class Gpu:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._since = 0.0
+        self._turns, self._lock = Turns(), threading.Lock()
+        self._holders, self._since = 0, 0.0
         self.busy, self.turns = 0.0, 0
         self.lost: str | None = None
 
-    def __enter__(self) -> None:
-        self._lock.acquire()
-        self._since = time.perf_counter()
-        self.turns += 1
-        if self.lost:
-            self._lock.release()
-            raise GpuLost(f"this process has lost its GPU: {self.lost}")
+    @contextmanager
+    def hold(self, beside: int = 0) -> Iterator[None]:
+        """Hold it. beside: so many others may hold it meanwhile, if they let as many."""
+        with self._turns.hold(beside):
+            self.turns += 1
+            if self.lost:
+                raise GpuLost(f"this process has lost its GPU: {self.lost}")
+            self._count(1)
+            try:
+                yield
+            except BaseException as error:
+                # CuPy is not imported here to ask for its classes: errors of CUDA are its only RuntimeErrors.
+                from_cuda = isinstance(error, RuntimeError) and type(error).__module__.partition(".")[0] in ("cupy", "cupy_backends")
+                if from_cuda or isinstance(error, KernelError):
+                    self.lost = str(error)
+                if from_cuda:
+                    raise KernelError(f"the GPU failed: {error}") from error
+                raise
+            finally:
+                self._count(-1)
 
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        self.busy += time.perf_counter() - self._since
-        # CuPy is not imported here to ask for its classes: errors of CUDA are its only RuntimeErrors.
-        from_cuda = isinstance(error, RuntimeError) and type(error).__module__.partition(".")[0] in ("cupy", "cupy_backends")
-        if from_cuda or isinstance(error, KernelError):
-            self.lost = str(error)
-        self._lock.release()
-        if from_cuda:
-            raise KernelError(f"the GPU failed: {error}") from error
+    def _count(self, change: int) -> None:
+        """Count holders, and the seconds in which there are any."""
+        with self._lock:
+            now = time.perf_counter()
+            self.busy += now - self._since if self._holders else 0.0
+            self._holders, self._since = self._holders + change, now
 
     @property
     def held(self) -> bool:
         """Tell whether a task holds it now."""
-        return self._lock.locked()
+        return self._turns.held
 
 
 GPU_OF_PROCESS = Gpu()

@@ -6,6 +6,7 @@ One thread speaks to the device: several would spend their time handing each oth
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import numpy as np
@@ -114,16 +115,16 @@ def _pinned(size: int) -> npt.NDArray[np.uint8]:
 _idle: defaultdict[int, list[Lane]] = defaultdict(list)  # by device; pinning costs more than aligning a batch, so lanes stay
 
 
-def run(jobs: Iterable[Callable[[Lane], Steps[None]]]) -> None:
-    """Run every job on a lane of the current device, started in order, up to MAX_LANES under way. Raises what one of them raises, and leaves the rest."""
+def run(jobs: Iterable[Callable[[Lane], Steps[None]]], most: int = MAX_LANES) -> None:
+    """Run every job on a lane of the current device, started in order, up to `most` under way. Raises what one of them raises, and leaves the rest."""
     import cupy
 
     idle = _idle[cupy.cuda.runtime.getDevice()]
     coming = iter(jobs)
     active: deque[tuple[Lane, Steps[None], Callable[[], bool]]] = deque()
     while True:
-        if len(active) < MAX_LANES and (job := next(coming, None)):
-            mine = idle.pop() if idle else Lane()
+        if len(active) < most and (job := next(coming, None)):
+            mine = _idle_lane(idle) or Lane()
             mine.begin()
             active.append((mine, job(mine), _at_once))
         elif not active:
@@ -142,6 +143,13 @@ def run(jobs: Iterable[Callable[[Lane], Steps[None]]]) -> None:
             active.append((mine, steps, ready))
         if idled:
             time.sleep(_PAUSE)
+
+
+def _idle_lane(idle: list[Lane]) -> Lane | None:
+    """Take an idle lane, if there is one: other threads take some, too."""
+    with suppress(IndexError):
+        return idle.pop()
+    return None
 
 
 def _at_once() -> bool:

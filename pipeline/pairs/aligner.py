@@ -1,7 +1,7 @@
 """Describe aligners of pairs as values (parameters, schema of rows, form on each device, estimate of work), and run one over a table of pairs."""
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -141,12 +141,14 @@ class Form(Generic[P]):
     warm_up: (parameters, letters of the longest sequence): compile what `align` needs, or load it from the cache.
     within: (queries, targets, parameters, limits) -> penalties that are no higher, else -1, in the time that such pairs take; if it can.
     coded: (queries, targets, parameters) -> what aligns query i[k] with target j[k] of them for arrays (i, j), letters staying where they are; if it can.
+    beside: (parameters, letters of the longer side of each pair, at least) -> how many other calls the device is to have meanwhile.
     """
 
     align: Callable[[Any, Any, P], Alignments]
     warm_up: Callable[[P, int], None]
     coded: Callable[[Any, Any, P], Callable[[Lengths, Lengths], Alignments]] | None = None
     within: Callable[[Any, Any, P, Lengths], Lengths] | None = None
+    beside: Callable[[P, int], int] = lambda *_: 0
 
 
 def later(parameters: Any, longest: int) -> None:
@@ -186,6 +188,15 @@ def _on_gpu(queries: PackedSequences, targets: PackedSequences, parameters: Pair
     return wavefront_device.align(queries, targets, Penalties.parse(parameters.penalties), **parameters.options())
 
 
+def _beside_on_gpu(parameters: PairParameters, least: int) -> int:
+    """Have long pairs share the GPU, which those of one call do not fill."""
+    if least <= wavefront.BIDIRECTIONAL_ABOVE or parameters.heuristic:
+        return 0
+    from tidalign.kernels.bidirectional import device
+
+    return device.beside()
+
+
 def _warm_up_core(parameters: PairParameters, longest: int) -> None:
     wavefront.warm_up([Penalties.parse(parameters.penalties)], longest, Heuristic.parse(parameters.heuristic) if parameters.heuristic else None)
 
@@ -194,7 +205,7 @@ WAVEFRONT: Aligner[PairParameters] = Aligner(
     name="wavefront",
     parameters=PairParameters,
     schema=ALIGNMENTS,
-    forms={CPU.name: Form(_on_core, _warm_up_core, within=within_on_core), GPU.name: Form(_on_gpu, later, within=within_on_gpu)},
+    forms={CPU.name: Form(_on_core, _warm_up_core, within=within_on_core), GPU.name: Form(_on_gpu, later, within=within_on_gpu, beside=_beside_on_gpu)},
     work=wavefront_cells,
 )
 
@@ -237,6 +248,12 @@ def alignments(aligner: Aligner[P], pairs: tuple[Any, Any], parameters: P, devic
     """Align queries with targets, as `pack.sides` gives them, in one call of the kernels: the same whatever the device."""
     form = aligner.on(device)
     return better_strand(form, *pairs, parameters) if parameters.strand == "both" else form.align(*pairs, parameters)
+
+
+def turn(aligner: Aligner[P], chunk: Any, parameters: P, device: Device) -> AbstractContextManager[None]:
+    """Hold the device for a call of the kernels over a table of pairs in `schema.CHUNK`, of one or more."""
+    longer = np.maximum(*(chunk[f"{side}_length"].to_numpy() for side in ("query", "target")))
+    return device.turn(aligner.on(device).beside(parameters, int(longer.min())))
 
 
 def start(aligner: Aligner[P], parameters: P, device: Device) -> None:

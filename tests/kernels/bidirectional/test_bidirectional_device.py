@@ -20,6 +20,7 @@ from tidalign.kernels.bidirectional import launches as bidirectional_launches
 from tidalign.kernels.letters.sequences import Sequences, pack
 from tidalign.kernels.pairwise import wavefront
 from tidalign.kernels.runtime.errors import DeviceLimit
+from tidalign.kernels.runtime.lanes import Lane
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.kernels.wavefront.alignments import Alignments, cigar_text
 
@@ -43,6 +44,7 @@ def emulated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Run the kernels on the host, with fewer threads: each takes a stack there."""
     cuda_on_host.installed(monkeypatch, tmp_path)
     monkeypatch.setattr(bidirectional_launches, "SHAPES", 5 * ((16, 128),))
+    monkeypatch.setattr(bidirectional_launches, "NARROW", (16, 64))
     for name, size in {"MEET_BLOCKS": 2, "MEET_THREADS": 64, "WORD_BLOCKS": 1, "LIGHT_BLOCKS": 200}.items():
         monkeypatch.setattr(bidirectional_launches, name, size)
 
@@ -137,6 +139,7 @@ def test_groups_and_shapes_leave_no_trace(monkeypatch: pytest.MonkeyPatch) -> No
     whole = aligned(queries, targets, penalties)
     monkeypatch.setattr(bidirectional_device, "GROUP_PAIRS", 3)
     monkeypatch.setattr(bidirectional_launches, "SHAPES", 5 * ((16, 128),))
+    monkeypatch.setattr(bidirectional_launches, "NARROW", (16, 64))
     monkeypatch.setattr(bidirectional_launches, "FIRST_STEPS", 16)
     monkeypatch.setattr(bidirectional_launches, "POLL_STEPS", 48)
     conformance.same(whole, aligned(queries, targets, penalties), "small groups")
@@ -258,5 +261,4 @@ def test_few_letters_and_huge_pairs_have_shapes_of_their_own(monkeypatch: pytest
     monkeypatch.setattr(bidirectional_launches, "HUGE", 5000)
     for lengths, steps in (((400,), 128), ((400, 400), 64), ((2400,), 64), ((400, 2600), 16)):
         side = pack(Sequences.from_strings([b"A" * length for length in lengths]))
-        lane: Any = None
-        assert bidirectional_launches.Launches(lane, Model.of(PRESETS[0]), side, side, 1)._steps == steps
+        assert bidirectional_launches.Launches(Lane(), Model.of(PRESETS[0]), side, side, 1)._steps == steps

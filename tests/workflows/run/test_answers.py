@@ -127,7 +127,7 @@ def test_a_device_that_answers_late_is_waited_for(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(compiler, "wait", answered.wait)
     looks = answers.Answers()
     running = [Task("short", abs, (1,), patience=60.0), Task("long", abs, (1,), patience=100.0, pulse=lambda: 1), Task("other", abs, (1,))]
-    with GPU_OF_PROCESS:
+    with GPU_OF_PROCESS.hold():
         for _ in range(109):
             now[0] += 1.0
             looks.look(running)
@@ -142,7 +142,7 @@ def test_a_device_that_answers_late_is_waited_for(monkeypatch: pytest.MonkeyPatc
         looks.look(running)
     for _ in range(200):  # another turn each time
         now[0] += 1.0
-        with GPU_OF_PROCESS:
+        with GPU_OF_PROCESS.hold():
             looks.look(running)
 
 

@@ -21,8 +21,9 @@ from tidalign.workflows.run.pairs.tasks import SECONDS_PER_WORK, RowRange, align
 from tidalign.workflows.run.shard import Shard
 from tidalign.workflows.run.tracker import OnProgress, Tracker
 
-GROUPS = 8
-"""Tasks that each GPU gets, at least, so that all are done at about the same time."""
+GROUPS, LEAST_GROUPS, LEAST_ROWS = 8, 2, 32
+"""Tasks that each GPU gets, at least, so that all are done at about the same time: of pairs that are so few that a task has fewer than LEAST_ROWS,
+LEAST_GROUPS, as a GPU is slow at few long ones."""
 
 
 class Alignment(Tracker[RowRange]):
@@ -90,7 +91,7 @@ class Alignment(Tracker[RowRange]):
         """Make tasks of what waits: at once for cores; for GPUs when they have little left to do, so that what was read meanwhile shares calls."""
         if self.device.task_rows:
             given = sum(self._units(piece) for pieces in self._running.values() for piece in pieces)
-            if len(self._running) >= self._at_once or given >= self.device.batch_work * self.gpus:
+            if len(self._running) >= self._at_once or given >= 2 * self.device.batch_work * self.gpus:
                 return []
         pieces, self._waiting = self._waiting, []
         return self._made(pieces)
@@ -143,8 +144,8 @@ class Alignment(Tracker[RowRange]):
             return super().grouped(pieces)
         pieces, alone = self.for_gpus(sorted(pieces, key=lambda each: self._chunks[each.chunk]["longest"], reverse=True))
         units, count = sum(map(self._units, pieces)), sum(map(self.amount, pieces))
-        tasks = GROUPS * self.gpus
-        most = min(self.device.task_work, units / tasks), min(self.device.task_rows, count / tasks)
+        tasks, least = GROUPS * self.gpus, min(LEAST_ROWS, count / (LEAST_GROUPS * self.gpus))
+        enough, most = (units / tasks, count / tasks), (self.device.task_work, self.device.task_rows)
         groups: list[list[RowRange]] = []
         full = True
         for each in pieces:
@@ -153,7 +154,7 @@ class Alignment(Tracker[RowRange]):
                 units = count = 0.0
             groups[-1].append(each)
             units, count = units + self._units(each), count + self.amount(each)
-            full = units >= most[0] or count >= most[1]
+            full = units >= most[0] or count >= most[1] or (count >= least and (units >= enough[0] or count >= enough[1]))
         return [*groups, *super().grouped(alone)]
 
 

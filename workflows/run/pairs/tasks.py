@@ -17,7 +17,7 @@ from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.runtime.fault import fault
 from tidalign.kernels.wavefront.alignments import Alignments, part_of
 from tidalign.pipeline.device import CPU, DEVICES, Device, DeviceName
-from tidalign.pipeline.pairs.aligner import Aligner, alignments, batches, described, longest, rows, work, write_rows
+from tidalign.pipeline.pairs.aligner import Aligner, alignments, batches, described, longest, rows, turn, work, write_rows
 from tidalign.pipeline.pairs.pack import sides
 from tidalign.pipeline.pairs.partition import read_chunk
 from tidalign.pipeline.store import claims
@@ -149,7 +149,7 @@ class _Pipeline:
             self._claim(batch)
             raise
         try:
-            with self._device.turn():
+            with turn(self._aligner, table, self._settings, self._device):
                 self._claim(batch)
                 inject(lambda: map(str, table["ordinal"].to_pylist()), fault if self._device.takes_gpu else lambda: None)
                 found = alignments(self._aligner, pairs, self._settings, self._device)

@@ -13,6 +13,7 @@ import pytest
 from chaos import Pairs, answer, drive, expected, simulate
 
 from tidalign.cluster import guard
+from tidalign.kernels.bidirectional import device as bidirectional_device
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 from tidalign.pipeline.device import CPU, DEVICES, GPU
@@ -118,9 +119,47 @@ def test_what_comes_next_is_read_and_what_came_before_is_written_meanwhile(
     assert {"align", "write"} in seen or {"read", "align", "write"} in seen
 
 
-def test_a_gpu_that_fails_is_left_to_a_worker(gpu: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def shared(monkeypatch: pytest.MonkeyPatch, beside: int) -> None:
+    """Have each call say that the GPU may have so many others beside it."""
+    forms = {**ALIGNERS[WAVEFRONT.name].forms}
+    forms[GPU.name] = replace(forms[GPU.name], beside=lambda *_: beside)
+    monkeypatch.setitem(ALIGNERS, WAVEFRONT.name, replace(WAVEFRONT, forms=forms))
+
+
+def test_long_pairs_share_the_gpu(gpu: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many calls at a time as each lets, each of them claimed; and the same rows."""
+    at, most, claimed = list[int](), list[int](), list[int]()
+
+    def slow(*arguments: Any) -> Any:
+        at.append(len(arguments[1][0]))
+        time.sleep(0.05)
+        now = list(at)
+        most.append(len(now))
+        claimed.append(len(list((tmp_path / "claims").iterdir())))
+        at.remove(len(arguments[1][0]))
+        return real(*arguments)
+
+    real = tasks.alignments
+    shared(monkeypatch, 2)
+    monkeypatch.setattr(tasks, "alignments", slow)
+    monkeypatch.setitem(DEVICES, GPU.name, replace(GPU, batch_rows=6))
+    drive_made(tmp_path, made)
+    assert answer(tmp_path) == expected(made[1])
+    assert max(most) == 3 and max(claimed) > 1 and list((tmp_path / "claims").iterdir()) == []
+
+
+def test_short_pairs_have_the_gpu_to_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bidirectional_device, "beside", lambda: 3)
+    beside, exact, heuristic = WAVEFRONT.on(GPU).beside, PairParameters(), PairParameters(heuristic="adaptive")
+    assert [beside(exact, 32_768), beside(exact, 32_769), beside(heuristic, 32_769)] == [0, 3, 0]
+    assert WAVEFRONT.on(CPU).beside(exact, 10**6) == 0
+
+
+@pytest.mark.parametrize("beside", [0, 3])
+def test_a_gpu_that_fails_is_left_to_a_worker(gpu: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, beside: int) -> None:
     """The process that met the error asks for a worker; the claims of what it was at stay."""
     left: list[int] = []
+    shared(monkeypatch, beside)
 
     def broken(*_: Any) -> Any:
         raise KernelError("an illegal memory access was encountered")
