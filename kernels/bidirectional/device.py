@@ -19,8 +19,8 @@ import numpy.typing as npt
 from tidalign.kernels.bidirectional.launches import MAX_LETTERS, Launches
 from tidalign.kernels.letters.sequences import PackedSequences, Sequences, pack
 from tidalign.kernels.runtime.errors import DeviceLimit
+from tidalign.kernels.runtime.gpu import Turns
 from tidalign.kernels.runtime.lanes import Lane, Steps, run
-from tidalign.kernels.runtime.turns import Turns
 from tidalign.kernels.wavefront.alignments import Alignments
 from tidalign.kernels.wavefront.device import CallSettings
 

@@ -132,6 +132,12 @@ def penalties_within(
     return np.where(found <= limits, found, -1)  # nothing is below 0: so of a limit that is, what was not looked at is of no matter
 
 
+def beside(shortest: int, heuristic: Heuristic | None = None) -> int:
+    """Tell how many calls of `align` the current device may have beside one of pairs whose longer sides have at least so many letters: none, as one fills it,
+    but of pairs that are cut to pieces."""
+    return bidirectional_device.beside() if heuristic is None and shortest > wavefront.BIDIRECTIONAL_ABOVE else 0
+
+
 def bounds(queries: Letters, targets: Letters) -> list[int]:
     """Choose where batches begin, and the end; at least one pair each. The first ones grow, so that the device has work soon and goes on having it, and the
     last ones shrink, so that all lanes end at about the same time."""

@@ -1,7 +1,7 @@
 """Describe aligners of pairs as values (parameters, schema of rows, form on each device, estimate of work), and run one over a table of pairs."""
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -141,14 +141,14 @@ class Form(Generic[P]):
     warm_up: (parameters, letters of the longest sequence): compile what `align` needs, or load it from the cache.
     within: (queries, targets, parameters, limits) -> penalties that are no higher, else -1, in the time that such pairs take; if it can.
     coded: (queries, targets, parameters) -> what aligns query i[k] with target j[k] of them for arrays (i, j), letters staying where they are; if it can.
-    beside: (parameters, letters of the longer side of each pair, at least) -> how many other calls the device is to have meanwhile.
+    beside: (parameters, letters of the longer side of each pair, at least) -> how many other calls the device may have meanwhile; None: no other.
     """
 
     align: Callable[[Any, Any, P], Alignments]
     warm_up: Callable[[P, int], None]
     coded: Callable[[Any, Any, P], Callable[[Lengths, Lengths], Alignments]] | None = None
     within: Callable[[Any, Any, P, Lengths], Lengths] | None = None
-    beside: Callable[[P, int], int] = lambda *_: 0
+    beside: Callable[[P, int], int] | None = None
 
 
 def later(parameters: Any, longest: int) -> None:
@@ -188,13 +188,10 @@ def _on_gpu(queries: PackedSequences, targets: PackedSequences, parameters: Pair
     return wavefront_device.align(queries, targets, Penalties.parse(parameters.penalties), **parameters.options())
 
 
-def _beside_on_gpu(parameters: PairParameters, least: int) -> int:
-    """Have long pairs share the GPU, which those of one call do not fill."""
-    if least <= wavefront.BIDIRECTIONAL_ABOVE or parameters.heuristic:
-        return 0
-    from tidalign.kernels.bidirectional import device
+def _beside_on_gpu(parameters: PairParameters, shortest: int) -> int:
+    from tidalign.kernels.pairwise import wavefront_device
 
-    return device.beside()
+    return wavefront_device.beside(shortest, parameters.options()["heuristic"])
 
 
 def _warm_up_core(parameters: PairParameters, longest: int) -> None:
@@ -248,12 +245,6 @@ def alignments(aligner: Aligner[P], pairs: tuple[Any, Any], parameters: P, devic
     """Align queries with targets, as `pack.sides` gives them, in one call of the kernels: the same whatever the device."""
     form = aligner.on(device)
     return better_strand(form, *pairs, parameters) if parameters.strand == "both" else form.align(*pairs, parameters)
-
-
-def turn(aligner: Aligner[P], chunk: Any, parameters: P, device: Device) -> AbstractContextManager[None]:
-    """Hold the device for a call of the kernels over a table of pairs in `schema.CHUNK`, of one or more."""
-    longer = np.maximum(*(chunk[f"{side}_length"].to_numpy() for side in ("query", "target")))
-    return device.turn(aligner.on(device).beside(parameters, int(longer.min())))
 
 
 def start(aligner: Aligner[P], parameters: P, device: Device) -> None:

@@ -9,8 +9,7 @@ from math import inf
 import pytest
 
 from tidalign.kernels.runtime.errors import KernelError
-from tidalign.kernels.runtime.gpu import Gpu, GpuLost
-from tidalign.kernels.runtime.turns import Turns
+from tidalign.kernels.runtime.gpu import Gpu, GpuLost, Turns
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from tidalign.cluster.worker import inject, logged
@@ -17,7 +18,7 @@ from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.runtime.fault import fault
 from tidalign.kernels.wavefront.alignments import Alignments, part_of
 from tidalign.pipeline.device import CPU, DEVICES, Device, DeviceName
-from tidalign.pipeline.pairs.aligner import Aligner, alignments, batches, described, longest, rows, turn, work, write_rows
+from tidalign.pipeline.pairs.aligner import Aligner, alignments, batches, described, longest, rows, work, write_rows
 from tidalign.pipeline.pairs.pack import sides
 from tidalign.pipeline.pairs.partition import read_chunk
 from tidalign.pipeline.store import claims
@@ -149,7 +150,7 @@ class _Pipeline:
             self._claim(batch)
             raise
         try:
-            with turn(self._aligner, table, self._settings, self._device):
+            with self._device.turn(self._beside(table)):
                 self._claim(batch)
                 inject(lambda: map(str, table["ordinal"].to_pylist()), fault if self._device.takes_gpu else lambda: None)
                 found = alignments(self._aligner, pairs, self._settings, self._device)
@@ -165,6 +166,12 @@ class _Pipeline:
             stop = first + piece.stop - piece.start
             piece.of.found.append((piece.start, piece.stop, part_of(found, first, stop)))
             first = stop
+
+    def _beside(self, table: Any) -> int:
+        """Tell how many other batches the device may have beside these pairs."""
+        beside = self._aligner.on(self._device).beside
+        longer = np.maximum(*(table[f"{side}_length"].to_numpy() for side in ("query", "target")))
+        return beside(self._settings, int(longer.min())) if beside else 0
 
     def _claim(self, batch: list[_Piece]) -> None:
         for piece in batch:
