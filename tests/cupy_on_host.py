@@ -90,7 +90,6 @@ class Waiting:
     """A stream or an event that has nothing to wait for."""
 
     ptr = 0
-    null: "Waiting"
 
     def __init__(self, **_: bool) -> None:
         pass
@@ -109,9 +108,6 @@ class Waiting:
 
     def synchronize(self) -> None:
         pass
-
-
-Waiting.null = Waiting()
 
 
 def on_host(array: Any, stream: Any = None) -> Any:

@@ -1,5 +1,6 @@
 """Where rows of wavefronts lie in the device's memory, and copies of them to where they have more room."""
 
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -24,8 +25,8 @@ def allot(table: Subproblems, penalties: Integers, least: int, ring: int) -> int
 class Memory:
     """Takes memory for the rows of a sweep, for as long as its context lasts.
 
-    CuPy keeps what is given back for the stream that took it, which would be a multiple of what all lanes need at a time. So all rows are taken on the same
-    stream, and given back when the lane's own has done what may read or write them.
+    CuPy keeps what is given back for the stream that took it, which would be a multiple of what all lanes need at a time. So all rows are taken for one stream,
+    on which nothing ever runs, and given back when the lane's own has done what may read or write them.
     """
 
     def __init__(self, lane: Lane) -> None:
@@ -43,13 +44,20 @@ class Memory:
         """Take room for so many offsets."""
         import cupy
 
-        with cupy.cuda.Stream.null:
+        with _stream(cupy.cuda.runtime.getDevice()):
             self._held.append(cupy.empty(size, np.int32))
         return self._held[-1]
 
     def waited(self) -> None:
         """Give back all but what was taken last: the stream has done all that it was given."""
         del self._held[:-1]
+
+
+@cache
+def _stream(device: int) -> Any:
+    import cupy
+
+    return cupy.cuda.Stream(non_blocking=True)
 
 
 def on_device(table: Subproblems) -> Any:
