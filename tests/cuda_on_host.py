@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -45,12 +45,11 @@ class OnHost:
         self.name, self.signature = entry, kernels[entry]
         self._run = _compiled(folder, f'#include "{HEADER.name}"\n{values}\n{text}\n{runs}\n')[f"run_{entry}"]
 
-    def __call__(self, blocks: int, threads: int, arguments: tuple[Any, ...], shared_bytes: int) -> None:
-        values: list[Any] = [ctypes.c_uint(blocks), ctypes.c_uint(threads), ctypes.c_size_t(shared_bytes)]
+    def function(self, grid: tuple[int], block: tuple[int], arguments: tuple[Any, ...], *, shared_mem: int) -> None:
+        values: list[Any] = [ctypes.c_uint(*grid), ctypes.c_uint(*block), ctypes.c_size_t(shared_mem)]
         for parameter, argument in zip(self.signature, arguments, strict=True):
             if parameter.pointer:
-                assert argument is None or parameter.dtype in (None, argument.dtype), parameter
-                values.append(ctypes.c_void_p(0 if argument is None else argument.ctypes.data))
+                values.append(ctypes.c_void_p(argument.ctypes.data if isinstance(argument, np.ndarray) else int(argument)))
             else:
                 values.append(np.ctypeslib.as_ctypes_type(parameter.dtype)(argument))
         self._run(*values)
@@ -122,21 +121,6 @@ def installed(patch: pytest.MonkeyPatch, folder: Path) -> None:
             kept[key] = OnHost(folder, name, entry, macros)
         return kept[key]
 
-    def launch(function: OnHost, blocks: int, threads: int, *arguments: Any, shared_bytes: int = 0) -> None:
-        function(blocks, threads, arguments, shared_bytes)
-
-    def launcher(function: OnHost, threads: int, *arguments: Any, shared_bytes: int = 0) -> Callable[..., None]:
-        names = [parameter.name for parameter in function.signature]
-
-        def launched(blocks: int, **numbers: int) -> None:
-            given.update(numbers)
-            function(blocks, threads, tuple(given.values()), shared_bytes)
-
-        given = dict(zip(names, arguments, strict=True))
-        return launched
-
     patch.setattr(compiler, "kernel", kernel)
-    patch.setattr(compiler, "launch", launch)
-    patch.setattr(compiler, "launcher", launcher)
     patch.setattr(compiler, "ready", lambda _: None)
     patch.setattr(compiler, "resident", lambda *_: 3)

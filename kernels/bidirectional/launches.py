@@ -37,7 +37,7 @@ LIGHT_BLOCKS = 256
 ALL, LAST, AGAIN = 0, 1, 2  # sweep.cuh
 
 POLL_STEPS, POLLS = 512, 16
-"""Penalties between two looks at what sweeps found, at least; or so many times fewer than there were."""
+"""Penalties between two looks at what sweeps found: at least so many, or one in so many of those that there were."""
 
 FIRST_STEPS = 2048
 """Penalties that rows are allotted for at first where the penalty is unknown; then twice as many, until it can be told how many are enough."""
@@ -136,7 +136,7 @@ class Launches:
         told = np.flatnonzero((table["slots"] > 0).any(axis=1))
         # A block that makes all of a part has the least work, but goes to its end and half the way back where a sweep goes to the middle.
         if len(told) and not self._few(table[told]):
-            for shape in NARROW, (self._steps, self._columns):
+            for shape in dict.fromkeys((NARROW, (self._steps, self._columns))):
                 part = table[told]
                 found = cupy.full(len(part), NO_KEY), cupy.zeros(len(part), np.int32)
                 self._measure(part, np.maximum(part["known"], (part["known"] + self._model.deepest) // 2), shape, *found)

@@ -1,4 +1,4 @@
-"""Where rows of wavefronts lie in the device's memory, and copies of them to where they have more room."""
+"""Lay out rows of wavefronts in the device's memory, and copy them to where they have more room."""
 
 from functools import cache
 from typing import Any, Self

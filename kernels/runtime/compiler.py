@@ -239,10 +239,12 @@ def launcher(function: Kernel, threads: int, *arguments: Any, shared_bytes: int 
     import cupy
 
     values = list(checked(function.name, function.signature, arguments, cupy.ndarray, cupy.cuda.runtime.getDevice()))
-    places = {parameter.name: place for place, parameter in enumerate(function.signature) if not parameter.pointer and parameter.dtype == np.int32}
+    places = {parameter.name: place for place, parameter in enumerate(function.signature)}
 
     def launched(blocks: int, **numbers: int) -> None:
         for name, number in numbers.items():
+            if not isinstance(values[places[name]], np.int32):
+                raise KernelError(f"{function.name}: {name} is no int, which alone may change from launch to launch")
             values[places[name]] = np.int32(number)
         try:
             function.function((blocks,), (threads,), tuple(values), shared_mem=shared_bytes)

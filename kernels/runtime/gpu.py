@@ -10,7 +10,7 @@ from tidalign.kernels.runtime.errors import KernelError
 
 
 class Turns:
-    """Turns at what one holds at a time, or several who let each other; in the order in which they were asked for."""
+    """Gives what one holds at a time, or several who let each other, to who asks for it, in that order."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

@@ -3,6 +3,8 @@
 Its kernels run on the host as well as on a GPU.
 """
 
+import weakref
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ import simulate
 from tidalign.kernels.bidirectional import device as bidirectional_device
 from tidalign.kernels.bidirectional import host as bidirectional_host
 from tidalign.kernels.bidirectional import launches as bidirectional_launches
+from tidalign.kernels.bidirectional.rows import Memory
 from tidalign.kernels.letters.sequences import Sequences, pack
 from tidalign.kernels.pairwise import wavefront
 from tidalign.kernels.runtime.errors import DeviceLimit
@@ -213,8 +216,9 @@ def test_joined_operations_spell_those_of_the_leaves() -> None:
         assert (joined[pair][1:] & 15 != joined[pair][:-1] & 15).all()
 
 
-def test_pairs_that_find_no_memory_are_tried_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once all others are done; who finds none then is the host's, and so is at once who is too much for the kernels."""
+@pytest.mark.parametrize("calls", [1, 3])
+def test_pairs_that_find_no_memory_are_tried_alone(monkeypatch: pytest.MonkeyPatch, calls: int) -> None:
+    """Once all others are done, those of other calls too; who finds none then is the host's, and so is at once who is too much for the kernels."""
     from tidalign.kernels.wavefront.device import CallSettings
     from tidalign.kernels.wavefront.model import Model
 
@@ -246,10 +250,12 @@ def test_pairs_that_find_no_memory_are_tried_alone(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(bidirectional_device, "_Group", Group)
     monkeypatch.setattr(bidirectional_device, "GROUP_PAIRS", 1)
     queries = Sequences.from_strings([b"A" * length for length in (100, 200, 300, 400)])
-    found, left = bidirectional_device.align(queries, queries, [0, 1, 2, 3], CallSettings(Model.of(PRESETS[0]), (0, 0, 0, 0), True, 1))
-    assert found == {0: 100, 3: 400}
-    assert sorted(left) == [1, 2]
-    assert (100, 1) in tried and (200, 1) in tried and [length for length, _ in tried].count(300) == 1
+    settings = CallSettings(Model.of(PRESETS[0]), (0, 0, 0, 0), True, 1)
+    with ThreadPoolExecutor(calls) as threads:
+        for found, left in threads.map(lambda _: bidirectional_device.align(queries, queries, [0, 1, 2, 3], settings), range(calls)):
+            assert found == {0: 100, 3: 400}
+            assert sorted(left) == [1, 2]
+    assert (100, 1) in tried and (200, 1) in tried and [length for length, _ in tried].count(300) == calls
 
 
 def test_few_letters_and_huge_pairs_have_shapes_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,3 +268,30 @@ def test_few_letters_and_huge_pairs_have_shapes_of_their_own(monkeypatch: pytest
     for lengths, steps in (((400,), 128), ((400, 400), 64), ((2400,), 64), ((400, 2600), 16)):
         side = pack(Sequences.from_strings([b"A" * length for length in lengths]))
         assert bidirectional_launches.Launches(Lane(), Model.of(PRESETS[0]), side, side, 1)._steps == steps
+
+
+@pytest.mark.parametrize(("gigabytes", "others"), [(16, 0), (24, 0), (40, 1), (80, 3), (141, 3)])
+def test_calls_share_a_device_that_has_memory_for_them(monkeypatch: pytest.MonkeyPatch, gigabytes: int, others: int) -> None:
+    cupy_on_host.installed(monkeypatch)
+    import cupy
+
+    monkeypatch.setattr(cupy.cuda.runtime, "memGetInfo", lambda: (0, gigabytes * 10**9))
+    assert bidirectional_device.beside() == others
+
+
+def test_rows_are_kept_until_nobody_reads_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until the stream was waited for, and where an error comes before."""
+    cupy_on_host.installed(monkeypatch)
+    lane, kept = Lane(), list[bool]()
+    with Memory(lane) as memory:
+        smaller = weakref.ref(memory.take(8))
+        larger = weakref.ref(memory.take(16))
+        assert smaller() is not None
+        memory.waited()
+        assert smaller() is None and larger() is not None
+    assert larger() is None
+    with pytest.raises(ValueError, match="mine"), Memory(lane) as memory:
+        last = weakref.ref(memory.take(8))
+        monkeypatch.setattr(lane.stream, "synchronize", lambda: kept.append(last() is not None))
+        raise ValueError("mine")
+    assert kept == [True] and last() is None

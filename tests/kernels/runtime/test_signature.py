@@ -142,3 +142,20 @@ def test_a_launch_is_refused_before_it_is_made(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(KernelError, match="index_rare: parameter `unsigned limit` takes NumPy's uint32; given: int 1"):
         compiler.launch(kernel, 1, 32, Array(4, np.uint32), np.uint64(4), 1)
     assert [name for name, _ in recorder.launches] == ["index_rare"]
+
+
+def test_launches_that_differ_in_numbers_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder: Recorder = cupy_on_host.installed(monkeypatch)
+    kernel = compiler.kernel("letters/sequences.cu", "ends_of_runs", {})
+    given = [np.int32(1) if parameter.dtype == np.int32 and not parameter.pointer else None for parameter in kernel.signature]
+    (number,) = (parameter.name for parameter, value in zip(kernel.signature, given, strict=True) if value is not None)
+    launch = compiler.launcher(kernel, 32, *given)
+    launch(1)
+    launch(2, **{number: 7})
+    launch(3)
+    assert [arguments[number] for _, arguments in recorder.launches] == [1, 7, 7]
+    with pytest.raises(KernelError, match="ends_of_runs: .* is no int, which alone may change"):
+        launch(4, **{kernel.signature[0].name: 1})
+    with pytest.raises(OverflowError):
+        launch(5, **{number: 1 << 31})
+    assert len(recorder.launches) == 3

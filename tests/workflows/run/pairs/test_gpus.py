@@ -127,12 +127,14 @@ def shared(monkeypatch: pytest.MonkeyPatch, beside: int) -> None:
 
 
 def test_long_pairs_share_the_gpu(gpu: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As many calls at a time as each lets, each of them claimed; and the same rows."""
-    at, most, claimed = list[int](), list[int](), list[int]()
+    """Make as many calls at a time as each lets, each of them claimed; and the same rows."""
+    at, most, claimed, three = list[int](), list[int](), list[int](), threading.Event()
 
     def slow(*arguments: Any) -> Any:
         at.append(len(arguments[1][0]))
-        time.sleep(0.05)
+        if len(at) == 3:
+            three.set()
+        three.wait(30)
         now = list(at)
         most.append(len(now))
         claimed.append(len(list((tmp_path / "claims").iterdir())))
@@ -318,3 +320,14 @@ def test_blocks_read_while_a_gpu_starts_are_given_out_together(tmp_path: Path) -
     assert sorted((piece.chunk, piece.start, piece.stop) for piece in pieces) == [(chunk["id"], 0, 100) for chunk in chunks]
     assert len(tasks) == alignment.GROUPS
     assert list(given.found([{"id": 40, "pairs": 100, "chunks": [{**chunks[0], "id": "b00040-08-000"}]}])) == [], "enough is at work"
+
+
+@pytest.mark.parametrize(("gpus", "sizes"), [(1, [4, 4]), (4, [1] * 8)])
+def test_few_long_pairs_share_tasks(tmp_path: Path, gpus: int, sizes: list[int]) -> None:
+    """Not a task each: a GPU is slow at one; but each GPU has two."""
+    (tmp_path / "claims").mkdir()
+    (tmp_path / "parts").mkdir()
+    given = alignment.Alignment(str(tmp_path), "run", {}, mock.Mock(), lambda *_: None, GPU, gpus, 8)
+    chunks: list[Any] = [{"id": f"b00000-19-{place:03d}", "rows": 1, "bin": 19, "work": 2.5e9, "bytes": 1, "longest": 500_000} for place in range(8)]
+    record: Any = {"id": 0, "pairs": 8, "chunks": chunks}
+    assert [len(task.arguments[3]) for task in given.found([record])] == sizes
