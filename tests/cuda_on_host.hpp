@@ -15,7 +15,7 @@ using std::min; using std::max;
 #define __global__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
-struct alignas(8) int2 { int x, y; }; struct alignas(8) uint2 { unsigned x, y; }; struct ushort4 { unsigned short x, y, z, w; }; struct alignas(16) uint4 { unsigned x, y, z, w; };
+struct alignas(8) int2 { int x, y; }; struct alignas(16) int4 { int x, y, z, w; }; struct alignas(8) uint2 { unsigned x, y; }; struct ushort4 { unsigned short x, y, z, w; }; struct alignas(16) uint4 { unsigned x, y, z, w; };
 inline int2 make_int2(int a, int b) { return {a, b}; }
 inline uint2 make_uint2(unsigned a, unsigned b) { return {a, b}; }
 inline uint4 make_uint4(unsigned a, unsigned b, unsigned c, unsigned d) { return {a, b, c, d}; }

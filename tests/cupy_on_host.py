@@ -114,8 +114,8 @@ def on_host(array: Any, stream: Any = None) -> Any:
     return np.array(array, copy=True)
 
 
-def on_device(array: Any) -> Array:
-    return np.array(array, copy=True).view(Array)
+def on_device(array: Any, dtype: Any = None) -> Array:
+    return np.array(array, dtype, copy=True).view(Array)
 
 
 def unset(shape: Any, dtype: Any = np.float64, memory: Pointer | None = None) -> Array:
@@ -127,7 +127,21 @@ def unset(shape: Any, dtype: Any = np.float64, memory: Pointer | None = None) ->
     return found
 
 
-MADE = ("arange", "argsort", "bincount", "concatenate", "flatnonzero", "maximum", "minimum", "pad", "repeat", "searchsorted", "unique", "where")
+MADE = (
+    "arange",
+    "argsort",
+    "ascontiguousarray",
+    "bincount",
+    "concatenate",
+    "flatnonzero",
+    "maximum",
+    "minimum",
+    "pad",
+    "repeat",
+    "searchsorted",
+    "unique",
+    "where",
+)
 """Functions of NumPy's, the arrays of which are the device's."""
 
 
@@ -163,7 +177,6 @@ def installed(patch: pytest.MonkeyPatch) -> Recorder:
         "full": lambda shape, value, dtype=None: np.full(shape, value, dtype).view(Array),
         "asarray": on_device,
         "nonzero": lambda array: tuple(np.asarray(each).view(Array) for each in np.nonzero(array)),
-        "ascontiguousarray": np.ascontiguousarray,
         "asnumpy": on_host,
         **{name: getattr(np, name) for name in ("cumsum", "sort")},
         **{name: _made(getattr(np, name)) for name in MADE},

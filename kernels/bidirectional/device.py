@@ -19,7 +19,7 @@ import numpy.typing as npt
 from tidalign.kernels.bidirectional.launches import MAX_LETTERS, Launches
 from tidalign.kernels.letters.sequences import PackedSequences, Sequences, pack
 from tidalign.kernels.runtime.errors import DeviceLimit
-from tidalign.kernels.runtime.gpu import Turns
+from tidalign.kernels.runtime.gpu import Turns, room_beside
 from tidalign.kernels.runtime.lanes import Lane, Steps, run
 from tidalign.kernels.wavefront.alignments import Alignments
 from tidalign.kernels.wavefront.device import CallSettings
@@ -35,9 +35,8 @@ GROUP_PAIRS, GROUP_LETTERS = 32, 1 << 23
 GROUPS = 8
 """Groups that a call has under way: more would not be faster, and take memory."""
 
-CALL_BYTES, MOST_BESIDE = 16 << 30, 3
-"""Memory of the device that a call is to have, and how many other calls one may go on beside, where there is so much: the levels after the first leave the
-device idle."""
+MOST_BESIDE = 3
+"""Other calls that one may go on beside, where there is memory for them: the levels after the first leave the device idle."""
 
 THREADS = 4
 """Threads that pack letters and put operations together while the device works on other groups."""
@@ -93,9 +92,7 @@ _CALLS = Turns()
 
 def beside() -> int:
     """Tell how many calls of `align` by other threads the current device has memory for beside one."""
-    import cupy
-
-    return max(0, min(MOST_BESIDE, int(cupy.cuda.runtime.memGetInfo()[1]) // CALL_BYTES - 1))
+    return room_beside(MOST_BESIDE)
 
 
 def _groups(queries: Letters, targets: Letters, rows: list[int]) -> Iterator[list[int]]:

@@ -17,9 +17,10 @@ from tidalign.kernels.local.coding import Batch, Coding
 from tidalign.kernels.local.columns import by_letters
 from tidalign.kernels.local.device import extensions, forms, launches
 from tidalign.kernels.local.memory import MAX_LETTERS
-from tidalign.kernels.local.uploaded import Uploaded, uploaded
+from tidalign.kernels.local.uploaded import PAIRS_SOURCE, Uploaded, uploaded
 from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.errors import KernelError
+from tidalign.kernels.runtime.gpu import room_beside
 from tidalign.kernels.scoring.substitution import Substitution
 from tidalign.kernels.wavefront.alignments import Alignments
 
@@ -106,6 +107,11 @@ def _extended(query: Uploaded, target: Uploaded, coding: Coding, report: str, zd
     return replace(aligned, heuristic=heuristic, by_host=max(aligned.by_host, len(left)))
 
 
+def beside() -> int:
+    """Tell how many other calls of `align` the current device has memory for beside one: while one copies, another's kernels run."""
+    return room_beside(1)
+
+
 class _Work:
     """Take pairs on their way to `Alignments`."""
 
@@ -120,48 +126,54 @@ class _Work:
         self._kernels = launches.Kernels(coding, ends, keep=self._keep)
         count = len(query)
         self._score = cupy.zeros(count, np.int32)
-        self._ends = cupy.zeros((count, 4), np.int32)
+        self._ends = cupy.zeros((4, count), np.int32)
         self._counts = cupy.zeros(count, np.int32)
-        self._operations: list[tuple[Any, Any, Any]] = []  # pairs, how many each has, and all of them
-        self._left = [cupy.zeros(0, np.int64)]
+        self._operations: list[tuple[Any, Any, Any, Any]] = []  # pairs, how many each has, where those begin, and all of them
+        self._left: list[Any] = []
 
     def alignments(self) -> Alignments:
         """Align all pairs."""
         import cupy
 
         n, m, how = self._query.lengths, self._target.lengths, (self._coding, self._span, self._kernels.lifted)
-        if len(n) and widths(np.int64(int(n.max())), np.int64(int(m.max())), *how)[0]:
-            self._launched(cupy.arange(len(n)), wide=False)  # as the longest, so all: CuPy need not compile what tells it of each
-            again = self._score >= launches.OVER
+        narrow, wide = widths(np.int64(int(self._query.longest[0])), np.int64(int(self._target.longest[0])), *how)
+        if narrow or (wide and not widths(np.int64(0), np.int64(0), *how)[0]):
+            self._launched(None, wide=bool(wide))  # as the longest, so all: CuPy need not compile what tells it of each
+            again = np.zeros(0, np.int64) if wide else np.flatnonzero(self._score.get() >= launches.OVER)
         else:
             narrow, wide = widths(n.astype(np.int64), m.astype(np.int64), *how)
             self._left.append(cupy.flatnonzero(~(narrow | wide)))
             self._launched(cupy.flatnonzero(narrow), wide=False)
-            again = wide | (narrow & (self._score >= launches.OVER))
-        self._launched(cupy.flatnonzero(again), wide=True)
-        return self._gathered(np.unique(np.concatenate([rows.get() for rows in self._left])))
+            again = cupy.flatnonzero(wide | (narrow & (self._score >= launches.OVER)))
+        self._launched(cupy.asarray(again), wide=True)
+        left = np.zeros(len(n), np.bool_)
+        for rows in self._left:
+            left[rows.get()] = True
+        return self._gathered(np.flatnonzero(left))
 
     def _launched(self, rows: Any, *, wide: bool) -> None:
-        """Align these pairs with scores of 16 or 32 bits."""
+        """Align these pairs, None: all, with scores of 16 or 32 bits."""
         import cupy
 
-        if not len(rows):
+        query, target = (self._query, self._target) if rows is None else (self._query.at(rows), self._target.at(rows))
+        if not len(query):
             return
-        query, target = self._query.at(rows), self._target.at(rows)
-        table = target.others | (self._coding.scoring.letters[:4] != "ACGT")
-        gangs = self._keep or len(rows) < FEW_PAIRS
-        planned = list(forms.planned(query, target, table, wide=wide, gangs=gangs, low=self._bars is not None))
-        self._kernels.ready((form, query.lengths[places]) for form, places in planned)
+        gangs, tabled = self._keep or len(query) < FEW_PAIRS, self._coding.scoring.letters[:4] != "ACGT"
+        planned = list(forms.planned(query, target, tabled=tabled, wide=wide, gangs=gangs, low=self._bars is not None))
+        self._kernels.ready((form, 0) for form, _ in planned)
         for form, places in planned:
             most, pairs_at_once, start = room(), len(places), 0
             while start < len(places):
                 taken = places[start : start + pairs_at_once]
-                if self._keep or form.gang > 1:
-                    cells = cupy.cumsum(self._kernels.kept_cells(form, query.lengths[taken], target.lengths[taken]))
-                    taken = taken[: form.pairs * int(cupy.searchsorted(cells, most // self._kernels.cell_bytes, side="right"))]
                 try:
+                    sides, kept = (query.at(taken), target.at(taken)), None
+                    if self._keep or form.gang > 1:
+                        kept = self._kernels.kept_cells(form, *sides)
+                        if int(kept[-1]) * self._kernels.cell_bytes > most:
+                            taken = taken[: form.pairs * (int(cupy.searchsorted(kept, most // self._kernels.cell_bytes, side="right")) - 1)]
+                            sides = query.at(taken), target.at(taken)
                     if len(taken):
-                        self._one(form, query.at(taken), target.at(taken), rows[taken], most)
+                        self._one(form, *sides, kept, taken if rows is None else rows[taken], most)
                 except cupy.cuda.memory.OutOfMemoryError:
                     cupy.get_default_memory_pool().free_all_blocks()
                     most //= 2
@@ -169,32 +181,32 @@ class _Work:
                     continue
                 if not len(taken):
                     taken = places[start : start + form.pairs]
-                    self._left.append(rows[taken])
+                    self._left.append(taken if rows is None else rows[taken])
                 start += len(taken)
 
-    def _one(self, form: forms.Form, query: Uploaded, target: Uploaded, rows: Any, most: int) -> None:
+    def _one(self, form: forms.Form, query: Uploaded, target: Uploaded, kept: Any, rows: Any, most: int) -> None:
         """Launch pairs, which are these rows, and take in what is found."""
         import cupy
 
-        scored = self._kernels.score(form, query, target, most, self._bars and self._bars.at(rows))
-        self._score[rows] = scored.score
-        if not self._keep:
-            return
-        self._kernels.trace(scored, self._report == "cigar")
-        self._ends[rows] = scored.ends
+        scored = self._kernels.score(form, query, target, kept, most, self._bars and self._bars.at(rows))
+        if self._keep:
+            self._kernels.trace(scored, self._report == "cigar")
+        found = (scored.score, scored.ends, scored.counts), (self._score, self._ends, self._counts)
+        compiler.launch(
+            compiler.kernel(PAIRS_SOURCE, "results_placed", {}), _blocks(len(rows)), 256, rows, len(rows), np.int64(len(self._score)), *found[0], *found[1]
+        )
         if self._report == "cigar":
-            places = cupy.cumsum(scored.counts, dtype=np.int64)
-            found = cupy.empty(int(places[-1]), np.uint32)
-            _gather(scored.operations, scored.operation_ends, scored.counts, places - scored.counts, found)
-            self._operations.append((rows, scored.counts, found))
-            self._counts[rows] = scored.counts
+            places = _places(scored.counts)
+            operations = cupy.empty(int(places[-1]), np.uint32)
+            _gather(scored.operations, scored.operation_ends, scored.counts, None, places, operations)
+            self._operations.append((rows, scored.counts, places, operations))
 
     def _gathered(self, left: Integers) -> Alignments:
         """Put everything in order on the host, where pairs that are left are aligned."""
         import cupy
 
         count = len(self._query)
-        score, ends = self._score.get().astype(np.int64), np.ascontiguousarray(self._ends.get().T).astype(np.int64)
+        score, ends = self._score.get().astype(np.int64), self._ends.get().astype(np.int64)
         by_host = self._on_host(left) if len(left) else None
         if by_host is not None and by_host.score is not None:
             score[left] = by_host.score
@@ -202,11 +214,10 @@ class _Work:
         found = Alignments(np.zeros(count, np.int64), *_four(ends), score=score, placed=self._keep, by_host=len(left))
         if self._report != "cigar":
             return found
-        offsets = cupy.zeros(count + 1, np.int64)
-        cupy.cumsum(self._counts, out=offsets[1:])
+        offsets = _places(self._counts)
         operations = cupy.empty(int(offsets[-1]), np.uint32)
-        for rows, counts, pieces in self._operations:
-            _gather(pieces, cupy.cumsum(counts, dtype=np.int64), counts, offsets[rows], operations)
+        for rows, counts, places, pieces in self._operations:
+            _gather(pieces, places[1:], counts, rows, offsets, operations)
         found = replace(found, cigar=operations.get(), cigar_offsets=offsets.get())
         found = found if by_host is None else _filled(found, left, by_host)
         return by_letters(found, *(side.spelled(self._coding) for side in (self._query, self._target)))
@@ -234,10 +245,23 @@ def room() -> int:
     return int(min(MAX_BYTES, free // 2))
 
 
-def _gather(operations: Any, ends: Any, counts: Any, places: Any, out: Any) -> None:
-    """Copy the operations of pairs, which lie in front of `ends`, to their places."""
-    kernel = compiler.kernel("local/device/codes.cu", "operations_gathered", {})
-    compiler.launch(kernel, max(1, min(1 << 12, -(-len(counts) // 8))), 256, operations, ends, counts, places, len(counts), out)
+def _places(counts: Any) -> Any:
+    """Say where the operations of each pair go, and where all end: int64 on the device."""
+    import cupy
+
+    places = cupy.empty(len(counts) + 1, np.int64)
+    compiler.launch(compiler.kernel(PAIRS_SOURCE, "places_of_operations", {}), 1, 1024, counts, len(counts), places)
+    return places
+
+
+def _gather(operations: Any, ends: Any, counts: Any, rows: Any, places: Any, out: Any) -> None:
+    """Copy the operations of pairs, which lie in front of `ends`, to the places of these rows; None: of all in order."""
+    kernel = compiler.kernel(PAIRS_SOURCE, "operations_gathered", {})
+    compiler.launch(kernel, _blocks(8 * len(counts)), 256, operations, ends, counts, rows, places, len(counts), out)
+
+
+def _blocks(threads: int) -> int:
+    return max(1, min(1 << 12, -(-threads // 256)))
 
 
 def _four(ends: Integers) -> tuple[Integers, Integers, Integers, Integers]:

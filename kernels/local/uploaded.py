@@ -13,13 +13,13 @@ from tidalign.kernels.runtime import compiler
 
 THREADS = 256
 BLOCKS = 1 << 12
-SOURCE = "local/device/codes.cu"
+SOURCE, PAIRS_SOURCE = "local/device/codes.cu", "local/device/pairs.cu"
 
 
 @dataclass(frozen=True, slots=True)
 class Uploaded:
     """Hold, on the device, codes of all letters, where each sequence begins (int64, a multiple of four), its length (int32), whether it has a code of four or
-    more (bool), and whether it has letters that the matrix lacks (bool).
+    more (bool), and whether it has letters that the matrix lacks (bool); and the length of the longest, or more (int32[1]).
 
     batch, rows: what they were made of, and the place there of each (int64, on the device).
     """
@@ -29,6 +29,7 @@ class Uploaded:
     lengths: Any
     others: Any
     lacking: Any
+    longest: Any
     batch: Batch
     rows: Any
 
@@ -39,8 +40,15 @@ class Uploaded:
         """Take the sequences at these places, in this order, any of them any number of times; letters stay where they are."""
         import cupy
 
-        rows = cupy.asarray(rows)
-        return replace(self, **{name: getattr(self, name)[rows] for name in ("starts", "lengths", "others", "lacking", "rows")})
+        rows = cupy.ascontiguousarray(cupy.asarray(rows, np.int64))
+        count, longest = len(rows), cupy.zeros(1, np.int32)
+        names = "starts", "lengths", "others", "lacking", "rows"
+        given = [getattr(self, name) for name in names]
+        taken = [cupy.empty(count, array.dtype) for array in given]
+        if count:
+            blocks = min(BLOCKS, -(-count // THREADS))
+            compiler.launch(compiler.kernel(PAIRS_SOURCE, "sequences_taken", {}), blocks, THREADS, rows, count, *given, *taken, longest)
+        return replace(self, longest=longest, **dict(zip(names, taken, strict=True)))
 
     def spelled(self, coding: Coding) -> Spelled | None:
         """Give what `coding.spelled` gives of a side on the host."""
@@ -59,8 +67,8 @@ def uploaded(batch: Batch, coding: Coding) -> Uploaded:
     import cupy
 
     lengths, count = cupy.asarray(np.asarray(batch.lengths, np.int64)), len(batch)
-    begins, short, numbers = cupy.empty(count + 1, np.int64), cupy.empty(count, np.int32), cupy.empty(count, np.int64)
-    compiler.launch(compiler.kernel(SOURCE, "places_of_sequences", {}), 1, 1024, lengths, count, begins, short, numbers)
+    begins, short, numbers, longest = cupy.empty(count + 1, np.int64), cupy.empty(count, np.int32), cupy.empty(count, np.int64), cupy.zeros(1, np.int32)
+    compiler.launch(compiler.kernel(SOURCE, "places_of_sequences", {}), 1, 1024, lengths, count, begins, short, numbers, longest)
     starts = begins[:-1]
     codes = cupy.empty(int(begins[-1]) + 4, np.uint8)
     others, lacking = cupy.empty(count, np.bool_), cupy.zeros(count, np.bool_)
@@ -75,7 +83,7 @@ def uploaded(batch: Batch, coding: Coding) -> Uploaded:
     if count:
         blocks = min(BLOCKS, -(-count // (THREADS // 32)))
         compiler.launch(compiler.kernel(SOURCE, entry, {}), blocks, THREADS, *given, count, starts, codes, *told)
-    return Uploaded(codes, starts, short, others, lacking, batch, numbers)
+    return Uploaded(codes, starts, short, others, lacking, longest, batch, numbers)
 
 
 def _sent(*arrays: npt.NDArray[Any]) -> list[Any]:

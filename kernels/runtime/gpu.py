@@ -93,3 +93,13 @@ class Gpu:
 
 
 GPU_OF_PROCESS = Gpu()
+
+CALL_BYTES = 16 << 30
+"""Memory of the device for each of the calls that go on beside each other. One alone does with less."""
+
+
+def room_beside(most: int) -> int:
+    """Tell how many calls, no more than `most`, the current device has memory for beside one."""
+    import cupy
+
+    return max(0, min(most, int(cupy.cuda.runtime.memGetInfo()[1]) // CALL_BYTES - 1))

@@ -82,7 +82,7 @@ def _score(query: Uploaded, target: Uploaded, coding: Coding, span: str, scores:
     flags = pairs.span_flags(span)
     ends = tuple(bool(flags & flag) for flag in (host.BEGIN_QUERY, host.BEGIN_TARGET, host.END_QUERY, host.END_TARGET, host.END_CORNER))
     kernels = launches.Kernels(coding, ends, keep=False)
-    narrow, wide = pairs_device.widths(np.int64(int(query.lengths.max())), np.int64(int(target.lengths.max())), coding, span, kernels.lifted)
+    narrow, wide = pairs_device.widths(np.int64(int(query.longest[0])), np.int64(int(target.longest[0])), coding, span, kernels.lifted)
     plain = coding.scoring.letters[:4] == "ACGT"
     order = cupy.argsort(target.lengths)
     others = target.others[order]
@@ -92,14 +92,14 @@ def _score(query: Uploaded, target: Uploaded, coding: Coding, span: str, scores:
             continue
         slots = (taken * strands + strand).astype(np.int32)
         low = cupy.asnumpy(bars.least) > GIVEN_UP * query.lengths.get() * int(coding.matrix.max()) if bars else np.zeros(len(query), np.bool_)
-        planned = list(forms.of_product(query, table=table, wide=not narrow, letters=coding.size + 1, low=low))
-        kernels.ready((form, query.lengths[rows]) for form, rows in planned if form)
-        for form, rows in planned:
+        planned = [(form, query.at(rows), rows) for form, rows in forms.of_product(query, table=table, wide=not narrow, letters=coding.size + 1, low=low)]
+        kernels.ready((form, int(side.longest[0])) for form, side, _ in planned if form)
+        for form, side, rows in planned:
             if form is None or not (narrow or wide):
-                _one_by_one(query.at(rows), target.at(taken), coding, span, scores, rows, slots)
+                _one_by_one(side, target.at(taken), coding, span, scores, rows, slots)
                 continue
             part = cupy.empty((len(rows), scores.shape[1]), np.int32) if len(rows) < len(query) else scores
-            kernels.product(form, query.at(rows), target.at(taken), slots, part, bars and Bars(bars.least[rows], bars.worth), pairs_device.room())
+            kernels.product(form, side, target.at(taken), slots, part, bars and Bars(bars.least[rows], bars.worth), pairs_device.room())
             if part is not scores:
                 scores[rows[:, None], slots[None, :]] = part[:, slots]
     if narrow:

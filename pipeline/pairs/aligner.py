@@ -18,15 +18,12 @@ from tidalign.kernels.wavefront.alignments import Alignments, cigar_counts, ciga
 from tidalign.pipeline.device import CPU, GPU, Device
 from tidalign.pipeline.errors import ManifestMismatch, shown
 from tidalign.pipeline.pairs import scored
-from tidalign.pipeline.pairs.choices import AMBIGUOUS, STRANDS
+from tidalign.pipeline.pairs.choices import AMBIGUOUS, MAX_FREE, STRANDS
 from tidalign.pipeline.pairs.pack import sides
 from tidalign.pipeline.pairs.strands import better_strand, within_on_core, within_on_gpu
 from tidalign.pipeline.schema import ALIGNMENTS, COUNTS
 from tidalign.pipeline.store.parts import PartFile, write_part
 from tidalign.pipeline.text import counted, cuts, in_order, narrow
-
-MAX_FREE = 2**31 - 1
-"""Letters that may be free at an end: more than any sequence has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +203,10 @@ WAVEFRONT: Aligner[PairParameters] = Aligner(
     work=wavefront_cells,
 )
 
-_SCORED: dict[str, Form[Any]] = {CPU.name: Form(scored.on_core, scored.warm_up, scored.coded), GPU.name: Form(scored.on_gpu, later, scored.coded_on_gpu)}
+_SCORED: dict[str, Form[Any]] = {
+    CPU.name: Form(scored.on_core, scored.warm_up, scored.coded),
+    GPU.name: Form(scored.on_gpu, later, scored.coded_on_gpu, beside=scored.beside_on_gpu),
+}
 SCORED: Aligner[scored.ScoreParameters] = Aligner("scored", scored.ScoreParameters, ALIGNMENTS, _SCORED, scored.cells)
 
 ALIGNERS: dict[str, Aligner[Any]] = {aligner.name: aligner for aligner in (WAVEFRONT, SCORED)}

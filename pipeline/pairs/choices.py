@@ -5,3 +5,6 @@ STRANDS = ("plus", "both")
 
 AMBIGUOUS = ("mismatch", "match", "error")
 """Say what a letter other than A, C, G and T equals: nothing, every letter, or it is refused."""
+
+MAX_FREE = 2**31 - 1
+"""Letters that may be free at an end: more than any sequence has."""

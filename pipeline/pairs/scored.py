@@ -122,6 +122,13 @@ def on_gpu(queries: PackedSequences | Sequences, targets: PackedSequences | Sequ
     return pairs_device.align(queries, targets, scoring, ambiguous="match" if parameters.ambiguous == "match" else "mismatch", **_options(parameters))
 
 
+def beside_on_gpu(parameters: ScoreParameters, shortest: int) -> int:
+    """Tell how many other calls the current device may have beside one, whatever its pairs."""
+    from tidalign.kernels.local import pairs_device
+
+    return pairs_device.beside()
+
+
 def coded_on_gpu(
     queries: PackedSequences | Sequences, targets: PackedSequences | Sequences, parameters: ScoreParameters
 ) -> Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], Alignments]:

@@ -1,13 +1,17 @@
-// Letters of sequences as codes of a matrix, a byte each, a warp a sequence; and operations put one after the other.
+// Letters of sequences as codes of a matrix, a byte each, a warp a sequence.
 
 #include "letters/sums.cuh"
 
-// Where the codes of each sequence begin, at a multiple of four, its length in 32 bits, and its number; starts: one more, where all end. One block.
-extern "C" __global__ void places_of_sequences(const long long* lengths, int count, long long* starts, int* shorter, long long* numbers) {
+// Where the codes of each sequence begin, at a multiple of four, its length in 32 bits, its number, and the longest's length, if it is not 0; starts: one more,
+// where all end. One block.
+extern "C" __global__ void places_of_sequences(const long long* lengths, int count, long long* starts, int* shorter, long long* numbers, int* longest) {
   if (threadIdx.x == 0) starts[0] = 0;
   running_sums<long long>(
       count, [=](long long i) { return (lengths[i] + 3) / 4 * 4; },
-      [=](long long i, long long end) { starts[i + 1] = end, shorter[i] = (int)lengths[i], numbers[i] = i; });
+      [=](long long i, long long end) {
+        starts[i + 1] = end, shorter[i] = (int)lengths[i], numbers[i] = i;
+        if (*longest < lengths[i]) atomicMax(longest, (int)lengths[i]);
+      });
 }
 
 // codes: of each byte, with the highest bit set for letters that the matrix lacks. others: whether a sequence has a code of four or more; lacking: whether it
@@ -47,13 +51,4 @@ extern "C" __global__ void codes_of_packed(const unsigned char* packed, const lo
     other = __any_sync(~0u, other);
     if (lane == 0) others[i] = other;
   }
-}
-
-// Operations of each pair, which lie in front of `ends`, to where they go, a warp a pair.
-extern "C" __global__ void operations_gathered(const unsigned* operations, const long long* ends, const int* counts, const long long* places, int count,
-                                               unsigned* out) {
-  const int lane = threadIdx.x & 31;
-  const long long warps = (long long)gridDim.x * (blockDim.x >> 5);
-  for (long long i = (blockIdx.x * (long long)blockDim.x + threadIdx.x) >> 5; i < count; i += warps)
-    for (int j = lane; j < counts[i]; j += 32) out[places[i] + j] = operations[ends[i] - counts[i] + j];
 }

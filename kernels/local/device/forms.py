@@ -99,11 +99,11 @@ def macros(form: Form, threads: int, *, ends: tuple[bool, ...], pieces: int, dea
     return {f"LOCAL_{name}": int(value) for name, value in values.items()}
 
 
-def planned(query: Uploaded, target: Uploaded, table: Any, *, wide: bool, gangs: bool, low: bool = False) -> Iterator[tuple[Form, Any]]:
+def planned(query: Uploaded, target: Uploaded, *, tabled: bool, wide: bool, gangs: bool, low: bool = False) -> Iterator[tuple[Form, Any]]:
     """Sort pairs into forms of the kernel, each with the places of its pairs (int64, on the device), those with the shortest targets first.
 
-    table: whether the scores of a pair must come from a table (bool, on the device). gangs: whether blocks share the strips of long
-    queries, where there are too few pairs, or too little memory for more, to keep the device busy. low: whether pairs have bars.
+    tabled: whether the scores of all pairs must come from a table, not of those alone whose target has other codes than four. gangs: whether blocks share the
+    strips of long queries, where there are too few pairs, or too little memory for more, to keep the device busy. low: whether pairs have bars.
     """
     import cupy
 
@@ -113,17 +113,16 @@ def planned(query: Uploaded, target: Uploaded, table: Any, *, wide: bool, gangs:
         + [(shape, True) for shape in TABLE_SHAPES]
     )
     n, heights = query.lengths, np.array([team * rows for (team, rows), _ in kinds], np.int32)
-    keys, counts = cupy.empty(len(n), np.int64), cupy.zeros(len(kinds), np.int32)
+    keys, of_kinds = cupy.empty(len(n), np.int64), cupy.zeros((2, len(kinds)), np.int32)
     blocks = max(1, min(1 << 12, -(-len(n) // 256)))
-    sides = n, target.lengths, table, len(n)
-    compiler.launch(
-        compiler.kernel(SOURCE, "keys_of_pairs", {}), blocks, 256, *sides, cupy.asarray(heights), len(kinds) - len(TABLE_SHAPES), len(kinds), keys, counts
-    )
-    order, ends = cupy.argsort(keys), np.cumsum(counts.get()).tolist()
-    for ((team, rows), tabled), (start, stop) in zip(kinds, pairwise([0, *ends]), strict=True):
+    sides = n, target.lengths, target.others, int(tabled), len(n)
+    given = *sides, cupy.asarray(heights), len(kinds) - len(TABLE_SHAPES), len(kinds)
+    compiler.launch(compiler.kernel(SOURCE, "keys_of_pairs", {}), blocks, 256, *given, keys, *of_kinds)
+    order, (counts, tallest) = cupy.argsort(keys), of_kinds.get()
+    for ((team, rows), table), most, (start, stop) in zip(kinds, tallest.tolist(), pairwise([0, *np.cumsum(counts).tolist()]), strict=True):
         taken, pairs = order[start:stop], stop - start
-        if pairs and int(n[taken].max()) <= team * rows:
-            yield Form(team, rows, wide, tabled, False, False), taken
+        if pairs and most <= team * rows:
+            yield Form(team, rows, wide, table, False, False), taken
         elif pairs:
             firsts = cupy.searchsorted(n[taken] // (team * rows), cupy.asarray(SHARED_FROM)).get().tolist() if gangs else []
             for part, (first, last) in enumerate(pairwise([0, *firsts, pairs])):
@@ -131,7 +130,7 @@ def planned(query: Uploaded, target: Uploaded, table: Any, *, wide: bool, gangs:
                     shared = part > 0
                     few = int(n[taken[first:last]].astype(np.int64).sum()) < TALLEST * FEW_STRIPS * compiler.multiprocessors()
                     height = FEW_ROWS if shared and few else rows
-                    yield Form(team, height, wide, tabled, False, True, GANGS[height] if shared else 1, low and not shared), taken[first:last]
+                    yield Form(team, height, wide, table, False, True, GANGS[height] if shared else 1, low and not shared), taken[first:last]
 
 
 def of_product(query: Uploaded, *, table: bool, wide: bool, letters: int, low: npt.NDArray[np.bool_]) -> Iterator[tuple[Form | None, Any]]:

@@ -8,7 +8,7 @@ import numpy as np
 from tidalign.kernels.local.bars import Bars
 from tidalign.kernels.local.coding import Coding
 from tidalign.kernels.local.device.forms import Form, macros
-from tidalign.kernels.local.uploaded import Uploaded
+from tidalign.kernels.local.uploaded import PAIRS_SOURCE, Uploaded
 from tidalign.kernels.runtime import compiler
 
 OVER = 0x7FFF - 127
@@ -47,38 +47,41 @@ class Kernels:
         self._keep = keep
         self._fixed: dict[str, Any] = {"ends": ends, "pieces": self._pieces, "dearest": costs[::2].index(dearest), "lifted": self.lifted, "keep": keep}
 
-    def ready(self, forms: Iterable[tuple[Form, Any]]) -> None:
-        """Compile what forms need, all at once. With each the lengths of its queries, on the device."""
+    def ready(self, forms: Iterable[tuple[Form, int]]) -> None:
+        """Compile what forms need, all at once. With each, of a product, the letters of its longest query."""
         wanted = []
-        for form, lengths in forms:
-            threads, _ = self._block(form, int(lengths.max()) if form.product else form.strip)
+        for form, longest in forms:
+            threads, _ = self._block(form, longest if form.product else form.strip)
             wanted.append(("local/device/scores.cu", macros(form, threads, **self._fixed)))
             if self._keep:
                 wanted.append(("local/device/traces.cu", macros(form, THREADS, **self._fixed)))
         compiler.ready(wanted)
 
-    def kept_cells(self, form: Form, n: Any, m: Any) -> Any:
-        """Count the cells that each team keeps for the way back, or else for the row under a strip. n, m: of the pairs of a launch in order, on the device."""
-        tall, long = (_of_teams(lengths.astype(np.int64), form.pairs) for lengths in (n, m))
-        if not self._keep:
-            return long
-        strips = -(-tall // form.strip) if form.several else 1
-        steps = (long + form.team - 1 + 3) // 4 * 4
-        return strips * form.team * (steps + -(-steps // form.columns) * form.rows)
+    def kept_cells(self, form: Form, query: Uploaded, target: Uploaded) -> Any:
+        """Say where the cells begin that each team keeps for the way back of pairs in this order, or else for the row under a strip, and where all end: int64
+        on the device."""
+        import cupy
+
+        count = len(query)
+        starts = cupy.empty(-(-count // form.pairs) + 1, np.int64)
+        shape = form.pairs, int(self._keep), form.strip if form.several else 0, form.team, form.columns, form.rows
+        compiler.launch(compiler.kernel(PAIRS_SOURCE, "cells_of_teams", {}), 1, 1024, query.lengths, target.lengths, count, *shape, starts)
+        return starts
 
     @property
     def cell_bytes(self) -> int:
         """Count the bytes of a kept cell."""
         return 8 * self._pieces
 
-    def score(self, form: Form, query: Uploaded, target: Uploaded, most_bytes: int, bars: Bars | None) -> "Scored":
-        """Launch the scores of pairs of like lengths. bars: of local pairs; one that does not come to its bar has any score below it."""
+    def score(self, form: Form, query: Uploaded, target: Uploaded, kept: Any, most_bytes: int, bars: Bars | None) -> "Scored":
+        """Launch the scores of pairs of like lengths. kept: as `kept_cells` gives it, where the way back needs it. bars: of local pairs; one that does not come
+        to its bar has any score below it."""
         import cupy
 
         count = len(query)
         scored = Scored(form, (query.codes, query.starts, query.lengths), (target.codes, target.starts, target.lengths), count)
         scored.score, scored.column, scored.place = (cupy.empty(count, np.int32) for _ in range(3))
-        tallest = int(query.lengths.max()) if form.several else form.strip
+        tallest = int(query.longest[0]) if form.several else form.strip
         threads, shared_bytes = self._block(form, tallest)
         kernel = self._kernel("scores.cu", "local_scores", form, threads, shared_bytes)
         units = -(-count // form.pairs)
@@ -89,12 +92,10 @@ class Kernels:
         bands = cupy.zeros(1 + wanted * (1 + 3 * form.pairs), np.int32) if shared else None
         row_room = room = 0
         if self._keep:
-            cells = self.kept_cells(form, query.lengths, target.lengths)
-            ends = cupy.cumsum(cells)
-            scored.kept_starts = ends - cells
-            room = int(ends[-1])
+            scored.kept_starts = kept
+            room = int(kept[units])
         elif form.several:
-            row_room = int(target.lengths.max())
+            row_room = int(target.longest[0])
             teams = threads // form.team  # of a block
             if not shared:
                 blocks = max(1, min(blocks, most_bytes // (row_room * self.cell_bytes * teams)))
@@ -111,7 +112,7 @@ class Kernels:
         alignments; a pair that does not come to its query's has any score below it."""
         import cupy
 
-        tallest, longest = int(query.lengths.max()), int(target.lengths.max())
+        tallest, longest = int(query.longest[0]), int(target.longest[0])
         threads, shared_bytes = self._block(form, tallest)
         kernel = self._kernel("scores.cu", "local_scores", form, threads, shared_bytes)
         teams = threads // form.team
@@ -138,8 +139,9 @@ class Kernels:
         kernel = self._kernel("traces.cu", "local_traces", form, THREADS, shared_bytes)
         scored.ends, scored.counts = cupy.zeros((count, 4), np.int32), cupy.zeros(count, np.int32)
         if operations:
-            sizes = scored.query[2].astype(np.int64) + scored.target[2] + 1
-            scored.operation_ends = cupy.cumsum(sizes)
+            scored.operation_ends = cupy.empty(count, np.int64)
+            lengths = scored.query[2], scored.target[2]
+            compiler.launch(compiler.kernel(PAIRS_SOURCE, "room_of_operations", {}), 1, 1024, *lengths, count, scored.operation_ends)
             scored.operations = cupy.empty(int(scored.operation_ends[-1]), np.uint32)
         over = np.int32(0x7FFFFFFF if form.wide else OVER)
         given = (*scored.query, *scored.target, count, self._table, self._same, self._letters, *self._costs, scored.room, scored.kept_starts, over)
@@ -182,10 +184,3 @@ class Scored:
 def _bounds(bars: Bars | None) -> tuple[Any, Any]:
     """Give bars as the kernel takes them."""
     return bars.arrays if bars else (None, None)
-
-
-def _of_teams(lengths: Any, pairs: int) -> Any:
-    """Take the longest of each `pairs` lengths."""
-    import cupy
-
-    return cupy.pad(lengths, (0, -len(lengths) % pairs)).reshape(-1, pairs).max(axis=1)

@@ -1,6 +1,7 @@
 """Alignment by scores on the GPU: against the whole matrix and, for what that is too slow for, against the host twin."""
 
 import random
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +148,18 @@ def test_short_targets_under_several_strips(name: str, span: str) -> None:
         expected, found = (each(*sides, scoring, span=span, ambiguous=ambiguous, report=report) for each in (pairs.align, align))
         assert found.by_host == 0
         same(expected, found, report)
+
+
+def test_calls_beside_each_other_give_what_each_gives_alone() -> None:
+    """Pairs of other lengths and letters from two threads, as many times as their copies and kernels need to meet."""
+    scorings = [Substitution.parse(text) for text in ("match:2,mismatch:-4,gap:4,2", "blosum62")]
+    made = [[batch(strings, scoring) for strings in alike(11, [40 + 50 * turn, 700], "ACGT", 200)] for turn in range(6) for scoring in scorings]
+    calls = list(zip(made, scorings * 6, strict=True))
+    with ThreadPoolExecutor(2) as threads:
+        found = list(threads.map(lambda call: align(*call[0], call[1]), calls))
+    for (sides, scoring), rows in zip(calls, found, strict=True):
+        assert rows.by_host == 0
+        same(pairs.align(*sides, scoring), rows, "cigar")
 
 
 def test_nothing() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tidalign.pipeline.errors import InputError
-from tidalign.pipeline.pairs.aligner import MAX_FREE
+from tidalign.pipeline.pairs.choices import MAX_FREE
 from tidalign.workflows.cli import main
 from tidalign.workflows.options import arguments
 from tidalign.workflows.options.values import LARGEST_NUMBER

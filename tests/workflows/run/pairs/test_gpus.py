@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -14,12 +15,14 @@ from chaos import Pairs, answer, drive, expected, simulate
 
 from tidalign.cluster import guard
 from tidalign.kernels.bidirectional import device as bidirectional_device
+from tidalign.kernels.local import pairs_device
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 from tidalign.pipeline.device import CPU, DEVICES, GPU
 from tidalign.pipeline.pairs import partition
-from tidalign.pipeline.pairs.aligner import ALIGNERS, WAVEFRONT, Form, PairParameters
+from tidalign.pipeline.pairs.aligner import ALIGNERS, SCORED, WAVEFRONT, Form, PairParameters
 from tidalign.pipeline.pairs.input.read import inspect
+from tidalign.pipeline.pairs.scored import ScoreParameters
 from tidalign.pipeline.store import claims
 from tidalign.workflows.estimate import background, of_pairs, rates, tiny
 from tidalign.workflows.estimate.rates import Rates
@@ -150,10 +153,15 @@ def test_long_pairs_share_the_gpu(gpu: list[int], made: tuple[Path, Pairs], tmp_
     assert max(most) == 3 and max(claimed) > 1 and list((tmp_path / "claims").iterdir()) == []
 
 
-def test_short_pairs_have_the_gpu_to_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_has_the_gpu_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short pairs by penalties; calls by scores let one other, whatever their pairs, where there is memory."""
     monkeypatch.setattr(bidirectional_device, "beside", lambda: 3)
     beside, exact, heuristic = WAVEFRONT.on(GPU).beside, PairParameters(), PairParameters(heuristic="adaptive")
     assert beside and [beside(exact, 32_768), beside(exact, 32_769), beside(heuristic, 32_769)] == [0, 3, 0]
+    scores = SCORED.on(GPU).beside
+    for room in (0, 1, 3):
+        monkeypatch.setattr(pairs_device, "room_beside", partial(min, room))
+        assert scores and scores(ScoreParameters("match:1,mismatch:-4,gap:6,2"), 150) == min(1, room)
 
 
 @pytest.mark.parametrize("beside", [0, 3])
