@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalign.kernels.local.coding import Coded, Coding
+from tidalign.kernels.runtime import compiler
 
 NO_BAR = -(1 << 62)
 """A bar that any score comes to."""
@@ -53,8 +54,9 @@ def worth_on_device(codes: Any, coding: Coding) -> Any:
     import cupy
 
     best = _at_best(coding)
-    sums = cupy.zeros(len(codes) + 1, np.int64)
-    cupy.cumsum(cupy.asarray(best)[cupy.minimum(codes, len(best) - 1)], out=sums[1:])
+    sums = cupy.empty(len(codes) + 1, np.int64)
+    kernel = compiler.kernel("local/device/codes.cu", "worth_of_codes", {})
+    compiler.launch(kernel, 1, 1024, codes, np.int64(len(codes)), cupy.asarray(best), len(best), sums)
     return sums
 
 

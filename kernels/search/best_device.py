@@ -6,12 +6,14 @@ Each query goes with all sequences in one launch, and scores stay on the device,
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tidalign.kernels.local import host, pairs, pairs_device
 from tidalign.kernels.local.bars import Bars, worth_on_device
 from tidalign.kernels.local.coding import Coding
 from tidalign.kernels.local.device import forms, launches
 from tidalign.kernels.local.uploaded import Uploaded
+from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.search import best, words_device
 from tidalign.kernels.search.rows_device import best_of_rows
@@ -21,6 +23,12 @@ MAX_SCORES = 1 << 27
 
 LOWEST = -(1 << 31)
 """A score of 32 bits that no pair has."""
+
+SOURCE = "search/product.cu"
+THREADS, BLOCKS = 256, 1 << 14
+
+FEW = 1 << 16
+"""Pairs for which there is room at first, of those that are scored again."""
 
 GIVEN_UP = 0.3
 """Part of what a query scores at best that the bar of its pairs must be, so that most of them are given up soon enough."""
@@ -46,6 +54,7 @@ def _found(strands: list[Uploaded], database: Uploaded, coding: Coding, top: int
     order = np.argsort(strands[0].lengths.get())  # those of a launch share a form
     at_once = max(1, MAX_SCORES // width)
     letters = _letters(database) * len(strands)
+    groups = _groups(database, coding)
     worths = [worth_on_device(strand.codes, coding) for strand in strands] if span == "local" else []
     found = []
     for start in range(0, len(order), at_once):
@@ -53,14 +62,15 @@ def _found(strands: list[Uploaded], database: Uploaded, coding: Coding, top: int
         sides = [strand.at(queries) for strand in strands]
         scores = cupy.full((len(queries), width), LOWEST, np.int32)
         bars = cupy.full(len(queries), max(least, LOWEST), np.int32)
-        rows = cupy.arange(len(queries))
+        rows = None  # all
         if words_device.counted(len(database), letters * _letters(sides[0]), coding, top, span):
             rows = words_device.likeliest_first(sides, database, coding, top, bars, worths, scores)
-        if len(rows):
-            part = scores if len(rows) == len(queries) else cupy.empty((len(rows), width), np.int32)
+        if rows is None or len(rows):
+            part = scores if rows is None or len(rows) == len(queries) else cupy.empty((len(rows), width), np.int32)
             for number, strand in enumerate(sides):
-                bounds = Bars(bars[rows], worths[number]) if worths else None
-                _score(strand.at(rows), database, coding, span, part, number, len(strands), bounds)
+                bounds = Bars(bars, worths[number]) if worths else None
+                query = strand if rows is None else strand.at(rows)
+                _score(query, database, groups, coding, span, part, number, len(strands), bounds if rows is None else bounds and bounds.at(rows))
             if part is not scores:
                 scores[rows] = part
         counts, places, values = best_of_rows(scores, top, least)
@@ -75,7 +85,24 @@ def _letters(side: Uploaded) -> float:
     return float(side.lengths.get().sum(dtype=np.int64))
 
 
-def _score(query: Uploaded, target: Uploaded, coding: Coding, span: str, scores: Any, strand: int, strands: int, bars: Bars | None) -> None:
+def _groups(database: Uploaded, coding: Coding) -> list[tuple[bool, npt.NDArray[np.int64], Uploaded]]:
+    """Put the sequences whose scores can come from registers, and those that need a table, in order of length: with each their places."""
+    order = np.argsort(database.lengths.get(), kind="stable")
+    tabled = database.others.get()[order] if coding.scoring.letters[:4] == "ACGT" else np.ones(len(order), np.bool_)
+    return [(table, places, database.at(places)) for table in (False, True) if len(places := order[tabled == table])]
+
+
+def _score(
+    query: Uploaded,
+    target: Uploaded,
+    groups: list[tuple[bool, npt.NDArray[np.int64], Uploaded]],
+    coding: Coding,
+    span: str,
+    scores: Any,
+    strand: int,
+    strands: int,
+    bars: Bars | None,
+) -> None:
     """Score every query with every target: scores[query, target * strands + strand], of local pairs those that come to the bar of their query."""
     import cupy
 
@@ -83,30 +110,39 @@ def _score(query: Uploaded, target: Uploaded, coding: Coding, span: str, scores:
     ends = tuple(bool(flags & flag) for flag in (host.BEGIN_QUERY, host.BEGIN_TARGET, host.END_QUERY, host.END_TARGET, host.END_CORNER))
     kernels = launches.Kernels(coding, ends, keep=False)
     narrow, wide = pairs_device.widths(np.int64(int(query.longest[0])), np.int64(int(target.longest[0])), coding, span, kernels.lifted)
-    plain = coding.scoring.letters[:4] == "ACGT"
-    order = cupy.argsort(target.lengths)
-    others = target.others[order]
-    for table in (False, True):
-        taken = order[others if table else ~others] if plain else order[: table * len(order)]
-        if not len(taken):
-            continue
-        slots = (taken * strands + strand).astype(np.int32)
+    for table, places, taken in groups:
+        slots = cupy.asarray((places * strands + strand).astype(np.int32))
         low = cupy.asnumpy(bars.least) > GIVEN_UP * query.lengths.get() * int(coding.matrix.max()) if bars else np.zeros(len(query), np.bool_)
         planned = [(form, query.at(rows), rows) for form, rows in forms.of_product(query, table=table, wide=not narrow, letters=coding.size + 1, low=low)]
         kernels.ready((form, int(side.longest[0])) for form, side, _ in planned if form)
         for form, side, rows in planned:
             if form is None or not (narrow or wide):
-                _one_by_one(side, target.at(taken), coding, span, scores, rows, slots)
+                _one_by_one(side, taken, coding, span, scores, rows, slots)
                 continue
             part = cupy.empty((len(rows), scores.shape[1]), np.int32) if len(rows) < len(query) else scores
-            kernels.product(form, side, target.at(taken), slots, part, bars and Bars(bars.least[rows], bars.worth), pairs_device.room())
+            kernels.product(form, side, taken, slots, part, bars and bars.at(rows), pairs_device.room())
             if part is not scores:
-                scores[rows[:, None], slots[None, :]] = part[:, slots]
+                sides = part, np.int64(part.shape[1]), rows, len(rows), slots, len(slots)
+                compiler.launch(compiler.kernel(SOURCE, "columns_placed", {}), min(BLOCKS, len(rows)), THREADS, *sides, scores)
     if narrow:
-        row, slot = cupy.nonzero(scores[:, strand::strands] >= launches.OVER)
+        row, slot = _over(scores, len(target), strands, strand)
         if len(row):
             again = pairs_device.align_uploaded(query.at(row), target.at(slot), coding, span=span, report="score")
             scores[row, slot * strands + strand] = cupy.asarray(again.score).astype(np.int32)
+
+
+def _over(scores: Any, sequences: int, strands: int, strand: int) -> tuple[Any, Any]:
+    """Find the pairs of a strand whose scores may not have fitted 16 bits: their rows and sequences, int64 on the device."""
+    import cupy
+
+    count, room = len(scores) * sequences, FEW
+    while True:
+        found, rows, places = cupy.zeros(1, np.uint64), *(cupy.empty(room, np.int64) for _ in range(2))
+        given = scores, np.int64(count), sequences, strands, strand, launches.OVER, np.int64(room)
+        compiler.launch(compiler.kernel(SOURCE, "scores_over", {}), min(BLOCKS, -(-count // THREADS)), THREADS, *given, found, rows, places)
+        if (many := int(found[0])) <= room:
+            return rows[:many], places[:many]
+        room = many
 
 
 def _one_by_one(query: Uploaded, target: Uploaded, coding: Coding, span: str, scores: Any, rows: Any, slots: Any) -> None:

@@ -52,3 +52,9 @@ extern "C" __global__ void codes_of_packed(const unsigned char* packed, const lo
     if (lane == 0) others[i] = other;
   }
 }
+
+// What letters score at best, before each letter and behind the last, together; a code has the best of its row of the matrix, or of the last row. One block.
+extern "C" __global__ void worth_of_codes(const unsigned char* codes, long long count, const long long* best, int rows, long long* sums) {
+  if (threadIdx.x == 0) sums[0] = 0;
+  running_sums<long long>(count, [=](long long i) { return best[min((int)codes[i], rows - 1)]; }, [=](long long i, long long end) { sums[i + 1] = end; });
+}

@@ -124,11 +124,12 @@ def planned(query: Uploaded, target: Uploaded, *, tabled: bool, wide: bool, gang
         if pairs and most <= team * rows:
             yield Form(team, rows, wide, table, False, False), taken
         elif pairs:
-            firsts = cupy.searchsorted(n[taken] // (team * rows), cupy.asarray(SHARED_FROM)).get().tolist() if gangs else []
+            tall = query.at(taken).lengths.get()
+            firsts = np.searchsorted(tall // (team * rows), SHARED_FROM).tolist() if gangs else []
             for part, (first, last) in enumerate(pairwise([0, *firsts, pairs])):
                 if first < last:
                     shared = part > 0
-                    few = int(n[taken[first:last]].astype(np.int64).sum()) < TALLEST * FEW_STRIPS * compiler.multiprocessors()
+                    few = int(tall[first:last].sum(dtype=np.int64)) < TALLEST * FEW_STRIPS * compiler.multiprocessors()
                     height = FEW_ROWS if shared and few else rows
                     yield Form(team, height, wide, table, False, True, GANGS[height] if shared else 1, low and not shared), taken[first:last]
 
