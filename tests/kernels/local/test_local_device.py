@@ -150,8 +150,10 @@ def test_short_targets_under_several_strips(name: str, span: str) -> None:
         same(expected, found, report)
 
 
-def test_calls_beside_each_other_give_what_each_gives_alone() -> None:
+@pytest.mark.parametrize("sorted_on_host", [0, 1 << 14])
+def test_calls_beside_each_other_give_what_each_gives_alone(monkeypatch: pytest.MonkeyPatch, sorted_on_host: int) -> None:
     """Pairs of other lengths and letters from two threads, as many times as their copies and kernels need to meet."""
+    monkeypatch.setattr("tidalign.kernels.local.device.forms.SORTED_ON_HOST", sorted_on_host)
     scorings = [Substitution.parse(text) for text in ("match:2,mismatch:-4,gap:4,2", "blosum62")]
     made = [[batch(strings, scoring) for strings in alike(11, [40 + 50 * turn, 700], "ACGT", 200)] for turn in range(6) for scoring in scorings]
     calls = list(zip(made, scorings * 6, strict=True))
