@@ -4,10 +4,12 @@
 
 By penalties, or with `--scores` by scores: DNA and proteins, all spans, each report, one strand and both. Lengths lie in 0..3,000, error rates in 0..40 %.
 Every fourth pair has other letters (N; B, Z, X and what no matrix has) at 1 %, every fourth letters in lower case. By scores most are short, and every third
-pair has ends that are unlike. Letters of DNA are aligned on the GPU as they are and packed.
+pair has ends that are unlike. Letters of DNA are aligned on the GPU as they are and packed. Cases that RESULT has
+of these kernels are left as they are there: a call that was cut off goes on.
 """
 
 import argparse
+import json
 import sys
 import time
 from collections.abc import Iterator
@@ -44,6 +46,7 @@ SCORINGS: tuple[tuple[str, str, int | None, int, int | None], ...] = (
 )
 """Scoring, what other letters equal, z-drop, end bonus and band of extensions. LASTZ's matrix and the one after it give scores over 32,767 and 65,535."""
 REPORTS = ("cigar", "ends", "cigar", "score")
+TOTALS = ("pairs", "differing", "differing_packed", "taken_by_host", "scores_over_32767")
 COLUMNS = ("penalty", "score", "query_start", "query_end", "target_start", "target_end", "reverse")
 
 TASK = 1250
@@ -63,6 +66,12 @@ class Case:
     power: float = 1
     ends: bool = False
 
+    @property
+    def name(self) -> str:
+        """Name it by its options."""
+        report = ["--report", self.parameters.report] if isinstance(self.parameters, ScoreParameters) else []
+        return " ".join([*self.parameters.words(), *report])
+
 
 def of_penalties(pairs: int) -> Iterator[Case]:
     for text, share in PENALTIES.items():
@@ -71,7 +80,7 @@ def of_penalties(pairs: int) -> Iterator[Case]:
 
 def of_scores(pairs: int) -> Iterator[Case]:
     """List every scoring with every span, reports and strands in turn."""
-    tasks = max(1, round(pairs / TASK / len(SCORINGS) / len(SPANS)))
+    tasks = -(-pairs // (TASK * len(SCORINGS) * len(SPANS)))
     for i, (scoring, ambiguous, zdrop, bonus, band) in enumerate(SCORINGS):
         for j, span in enumerate(SPANS):
             options: dict[str, Any] = {"zdrop": zdrop, "end_bonus": bonus, "band": band} if span == "extension" else {}
@@ -157,7 +166,9 @@ def main() -> None:
     cases, begun = list((of_scores if args.scores else of_penalties)(args.pairs)), time.perf_counter()
     for case in cases:
         aligner_of(case.parameters).on(CPU).warm_up(case.parameters, LONGEST)
-    rows: dict[str, dict[str, Any]] = {}
+    there = json.loads(Path(args.result).read_text()) if Path(args.result).exists() else {}
+    rows: dict[str, dict[str, Any]] = there.get("cases", {}) if there.get("kernels") == gpu_record.digest() else {}
+    before = there["seconds"] if rows else 0.0
     with ThreadPoolExecutor(CORES) as cores:
 
         def task(seed: int, case: Case) -> tuple[Sequences, Sequences, Alignments]:
@@ -165,14 +176,17 @@ def main() -> None:
             return queries, targets, alignments(aligner_of(case.parameters), (queries, targets), case.parameters, CPU)
 
         # Cores go on with the next cases while the GPU has one.
-        under_way = [(case, [cores.submit(task, 1000 * number + i, case) for i in range(case.tasks)]) for number, case in enumerate(cases)]
+        under_way = [
+            (case, [cores.submit(task, 1000 * number + i, case) for i in range(case.tasks)])
+            for number, case in enumerate(cases)
+            if rows.get(case.name, {}).get("pairs") != case.tasks * TASK
+        ]
         while under_way:
             case, tasks = under_way.pop(0)
-            name = " ".join([*case.parameters.words(), *(["--report", case.parameters.report] if isinstance(case.parameters, ScoreParameters) else [])])
-            rows[name] = compared(case, [each.result() for each in tasks])
-            print(name, rows[name], flush=True)
-    totals = {key: sum(row.get(key, 0) for row in rows.values()) for key in ("pairs", "differing", "differing_packed", "taken_by_host", "scores_over_32767")}
-    write(args.result, {"card": gpu_record.gpu(), **totals, "seconds": round(time.perf_counter() - begun, 1), "cases": rows})
+            rows[case.name] = compared(case, [each.result() for each in tasks])
+            print(case.name, rows[case.name], flush=True)
+            totals = {key: sum(row.get(key, 0) for row in rows.values()) for key in TOTALS}
+            write(args.result, {"card": gpu_record.gpu(), **totals, "seconds": round(before + time.perf_counter() - begun, 1), "cases": rows})
 
 
 if __name__ == "__main__":
