@@ -24,7 +24,6 @@ MAX_SCORES = 1 << 27
 LOWEST = -(1 << 31)
 """A score of 32 bits that no pair has."""
 
-SOURCE = "search/product.cu"
 THREADS, BLOCKS = 256, 1 << 14
 
 FEW = 1 << 16
@@ -65,14 +64,16 @@ def _found(strands: list[Uploaded], database: Uploaded, coding: Coding, top: int
         rows = None  # all
         if words_device.counted(len(database), letters * _letters(sides[0]), coding, top, span):
             rows = words_device.likeliest_first(sides, database, coding, top, bars, worths, scores)
+            rows = None if len(rows) == len(queries) else cupy.asarray(rows)
         if rows is None or len(rows):
-            part = scores if rows is None or len(rows) == len(queries) else cupy.empty((len(rows), width), np.int32)
+            part = scores if rows is None else cupy.empty((len(rows), width), np.int32)
             for number, strand in enumerate(sides):
                 bounds = Bars(bars, worths[number]) if worths else None
                 query = strand if rows is None else strand.at(rows)
                 _score(query, database, groups, coding, span, part, number, len(strands), bounds if rows is None else bounds and bounds.at(rows))
-            if part is not scores:
-                scores[rows] = part
+            if rows is not None:
+                given = part, np.int64(width), rows, len(rows), None, width
+                compiler.launch(compiler.kernel(words_device.SOURCE, "columns_placed", {}), min(BLOCKS, len(rows)), THREADS, *given, scores)
         counts, places, values = best_of_rows(scores, top, least)
         taken = np.arange(places.shape[1]) < counts.get()[:, None]
         row, place = np.nonzero(taken)[0], places.get()[taken].astype(np.int64)
@@ -123,25 +124,28 @@ def _score(
             kernels.product(form, side, taken, slots, part, bars and bars.at(rows), pairs_device.room())
             if part is not scores:
                 sides = part, np.int64(part.shape[1]), rows, len(rows), slots, len(slots)
-                compiler.launch(compiler.kernel(SOURCE, "columns_placed", {}), min(BLOCKS, len(rows)), THREADS, *sides, scores)
+                compiler.launch(compiler.kernel(words_device.SOURCE, "columns_placed", {}), min(BLOCKS, len(rows)), THREADS, *sides, scores)
     if narrow:
-        row, slot = _over(scores, len(target), strands, strand)
-        if len(row):
-            again = pairs_device.align_uploaded(query.at(row), target.at(slot), coding, span=span, report="score")
-            scores[row, slot * strands + strand] = cupy.asarray(again.score).astype(np.int32)
+        places = _over(scores, strands, strand)
+        if len(places):
+            which, row, sequence, _ = words_device.of_strand(places, scores.shape[1], strands, strand)
+            again = pairs_device.align_uploaded(query.at(row), target.at(sequence), coding, span=span, report="score")
+            assert again.score is not None
+            words_device.put(places[which], cupy.asarray(again.score.astype(np.int32)), scores)
 
 
-def _over(scores: Any, sequences: int, strands: int, strand: int) -> tuple[Any, Any]:
-    """Find the pairs of a strand whose scores may not have fitted 16 bits: their rows and sequences, int64 on the device."""
+def _over(scores: Any, strands: int, strand: int) -> Any:
+    """Find the places of the pairs of a strand whose scores may not have fitted 16 bits: int64 on the device."""
     import cupy
 
-    count, room = len(scores) * sequences, FEW
+    count, room = scores.size // strands, FEW
     while True:
-        found, rows, places = cupy.zeros(1, np.uint64), *(cupy.empty(room, np.int64) for _ in range(2))
-        given = scores, np.int64(count), sequences, strands, strand, launches.OVER, np.int64(room)
-        compiler.launch(compiler.kernel(SOURCE, "scores_over", {}), min(BLOCKS, -(-count // THREADS)), THREADS, *given, found, rows, places)
+        found, places = cupy.zeros(1, np.uint64), cupy.empty(room, np.int64)
+        given = scores, np.int64(count), strands, strand, launches.OVER, np.int64(room)
+        kernel = compiler.kernel(words_device.SOURCE, "scores_over", {})
+        compiler.launch(kernel, min(BLOCKS, -(-count // THREADS)), THREADS, *given, found, places)
         if (many := int(found[0])) <= room:
-            return rows[:many], places[:many]
+            return places[:many]
         room = many
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tidalign.kernels.letters.words import LETTERS
 from tidalign.kernels.local import pairs_device
@@ -13,7 +14,7 @@ from tidalign.kernels.runtime import compiler
 from tidalign.kernels.search import words
 from tidalign.kernels.search.rows_device import best_of_rows
 
-THREADS = 256
+SOURCE, THREADS = "search/product.cu", 256
 
 COUNT_CELLS = 5e10
 """Cells of a batch of queries (15 ms) from which on words are counted."""
@@ -25,12 +26,15 @@ PAIRS = 1 << 22
 """Pairs that are scored in one call."""
 
 
+Rows = npt.NDArray[np.int64]
+
+
 def counted(sequences: int, cells: float, coding: Coding, top: int, span: str) -> bool:
     """Tell whether to count the words of queries that have so many cells with so many sequences."""
     return cells >= COUNT_CELLS and words.possible(sequences, coding, top, span)
 
 
-def likeliest_first(strands: list[Uploaded], database: Uploaded, coding: Coding, top: int, bars: Any, worths: list[Any], scores: Any) -> Any:
+def likeliest_first(strands: list[Uploaded], database: Uploaded, coding: Coding, top: int, bars: Any, worths: list[Any], scores: Any) -> Rows:
     """Raise the bars of queries to the score of their `top`-th best among the likeliest sequences; score all pairs that can come to them, of queries that have
     few of these, and give the rows of the others.
 
@@ -45,31 +49,62 @@ def likeliest_first(strands: list[Uploaded], database: Uploaded, coding: Coding,
         blocks = max(1, min(-(-count // THREADS), 16 * compiler.multiprocessors() // len(strand)))
         sides = (strand.codes, strand.starts, strand.lengths, database.codes, database.starts, database.lengths)
         compiler.launch(kernel, len(strand) * blocks, THREADS, *sides, count, blocks, number, several, shared, alike)
-    _, places, _ = best_of_rows(alike, words.likeliest(top), -(1 << 31))
+    _, columns, _ = best_of_rows(alike, words.likeliest(top), -(1 << 31))
     del alike
-    likeliest = places.shape[1]
-    found = _scored(strands, database, coding, cupy.repeat(cupy.arange(len(places)), likeliest), places.ravel(), bars, worths)
-    cupy.maximum(bars, cupy.sort(found.reshape(-1, likeliest), axis=1)[:, likeliest - top], out=bars)
-    fewest = words.fewest(strands[0].lengths.get().astype(np.int64), bars.get().astype(np.int64), coding)
-    enough = shared >= cupy.asarray(np.clip(fewest, -(1 << 31), (1 << 31) - 1).astype(np.int32))[:, None]
-    few = enough.sum(axis=1) * FEW <= enough.shape[1]
-    row, place = cupy.nonzero(enough & few[:, None])
-    for start in range(0, len(row), PAIRS):
-        part = slice(start, start + PAIRS)
-        scores[row[part], place[part]] = _scored(strands, database, coding, row[part], place[part], bars, worths)
-    return cupy.flatnonzero(~few)
+    columns, width = columns.get().astype(np.int64), scores.shape[1]
+    likeliest = columns + np.arange(len(columns))[:, None] * width
+    found = _scored(strands, database, coding, cupy.asarray(likeliest.ravel()), width, bars, worths).get().reshape(likeliest.shape)
+    least = np.maximum(bars.get(), np.sort(found, axis=1)[:, found.shape[1] - top])
+    bars.set(least)
+    fewest = words.fewest(strands[0].lengths.get().astype(np.int64), least.astype(np.int64), coding)
+    needed = cupy.asarray(np.clip(fewest, -(1 << 31), (1 << 31) - 1).astype(np.int32))
+    counts = cupy.zeros(len(scores), np.int32)
+    compiler.launch(compiler.kernel(SOURCE, "columns_enough", {}), len(scores), THREADS, shared, width, needed, counts)
+    enough = counts.get().astype(np.int64)
+    few = enough * FEW <= width
+    if pairs := int(enough[few].sum()):
+        rows, ends, places = np.flatnonzero(few), np.cumsum(enough[few]), cupy.empty(pairs, np.int64)
+        starts = cupy.asarray(ends - enough[few])
+        compiler.launch(compiler.kernel(SOURCE, "places_enough", {}), len(rows), THREADS, shared, width, needed, cupy.asarray(rows), starts, places)
+        for start in range(0, pairs, PAIRS):
+            part = places[start : start + PAIRS]
+            put(part, _scored(strands, database, coding, part, width, bars, worths), scores)
+    return np.flatnonzero(~few)
 
 
-def _scored(strands: list[Uploaded], database: Uploaded, coding: Coding, rows: Any, places: Any, bars: Any, worths: list[Any]) -> Any:
-    """Score pairs, of a query each, and a sequence and strand; one that does not come to its query's bar has any score below it."""
+def _scored(strands: list[Uploaded], database: Uploaded, coding: Coding, places: Any, width: int, bars: Any, worths: list[Any]) -> Any:
+    """Score pairs at these places of a table of scores so wide (product.cu); one that does not come to its query's bar has any score below it."""
     import cupy
 
-    found = cupy.empty(len(rows), np.int32)
+    found = cupy.empty(len(places), np.int32)
     for number, strand in enumerate(strands):
-        of_strand = cupy.flatnonzero(places % len(strands) == number)
-        if len(of_strand):
-            targets = database.at(places[of_strand] // len(strands))
-            of_pairs = Bars(bars[rows[of_strand]], worths[number])
-            scored = pairs_device.align_uploaded(strand.at(rows[of_strand]), targets, coding, report="score", bars=of_pairs)
-            found[of_strand] = cupy.asarray(scored.score).astype(np.int32)
+        which, rows, sequences, least = of_strand(places, width, len(strands), number, bars)
+        if len(which):
+            of_pairs = Bars(least, worths[number])
+            scored = pairs_device.align_uploaded(strand.at(rows), database.at(sequences), coding, report="score", bars=of_pairs)
+            assert scored.score is not None
+            put(which, cupy.asarray(scored.score.astype(np.int32)), found)
     return found
+
+
+def of_strand(places: Any, width: int, strands: int, strand: int, bars: Any = None) -> tuple[Any, Any, Any, Any]:
+    """Find the pairs of a strand among those at these places of a table of scores so wide, in any order: which they are, their rows and sequences, int64 on the
+    device, and of bars (int32[rows]) theirs."""
+    import cupy
+
+    count = len(places)
+    found, (which, rows, sequences) = cupy.zeros(1, np.uint64), (cupy.empty(count, np.int64) for _ in range(3))
+    least = cupy.empty(count, np.int32)
+    given = places, np.int64(count), np.int64(width), strands, strand, bars
+    compiler.launch(compiler.kernel(SOURCE, "pairs_of_strand", {}), _blocks(count), THREADS, *given, found, which, rows, sequences, least)
+    taken = int(found[0])
+    return which[:taken], rows[:taken], sequences[:taken], least[:taken]
+
+
+def put(places: Any, values: Any, scores: Any) -> None:
+    """Put values (int32) at these places (int64) of scores, as if these were one row."""
+    compiler.launch(compiler.kernel(SOURCE, "scores_placed", {}), _blocks(len(places)), THREADS, places, values, np.int64(len(places)), scores)
+
+
+def _blocks(threads: int) -> int:
+    return max(1, min(1 << 14, -(-threads // THREADS)))

@@ -112,6 +112,23 @@ def test_hits_are_the_hosts(monkeypatch: pytest.MonkeyPatch, text: str, alphabet
     assert len(found) and all(np.array_equal(getattr(found, name), getattr(expected, name)) for name in ("query", "target", "strand", "score"))
 
 
+@pytest.mark.parametrize("room", [3, 1 << 16])
+@pytest.mark.parametrize("strands", [1, 2])
+def test_scores_that_may_not_have_fitted(monkeypatch: pytest.MonkeyPatch, strands: int, room: int) -> None:
+    """Of one strand, also where they are more than there was room for."""
+    import cupy
+
+    monkeypatch.setattr(best_device, "FEW", room)
+    scores = np.random.default_rng(strands).integers(launches.OVER - 20, launches.OVER + 2, (7, 90 * strands), np.int32)
+    for strand in range(strands):
+        places = best_device._over(cupy.asarray(scores), strands, strand)
+        which, rows, sequences, _ = words_device.of_strand(places, scores.shape[1], strands, strand)
+        assert sorted(map(list, zip(rows.tolist(), sequences.tolist(), strict=True))) == np.argwhere(scores[:, strand::strands] >= launches.OVER).tolist()
+        assert sorted(which.tolist()) == list(range(len(places)))
+        words_device.put(places, cupy.asarray(np.zeros(len(places), np.int32)), again := cupy.asarray(scores))
+        assert np.array_equal(again[:, strand::strands], np.where(scores[:, strand::strands] >= launches.OVER, 0, scores[:, strand::strands]))
+
+
 @pytest.mark.parametrize("few", [1, 1 << 20])
 @pytest.mark.parametrize(("text", "top", "least"), [("match:2,mismatch:-3,gap:5,2", 3, 1), ("match:5,mismatch:-4,n:-2,gap:8,6", 1, 300)])
 def test_what_cannot_be_among_the_best(monkeypatch: pytest.MonkeyPatch, text: str, top: int, least: int, few: int) -> None:
