@@ -104,11 +104,13 @@ def paired_variants() -> Iterator[dict[str, object]]:
 
 VARIANTS = {
     "search/best.cu": [{}],
+    "search/product.cu": [{}],
     "search/words.cu": [{"WORD_LETTERS": words.LETTERS}],
     "local/device/codes.cu": [{}],
     "local/device/extensions.cu": list(extension_variants()),
     "local/device/forms.cu": [{}],
     "local/device/paired.cu": list(paired_variants()),
+    "local/device/pairs.cu": [{}],
     "local/device/scores.cu": list(local_variants()),
     "local/device/traces.cu": [macros | {"LOCAL_THREADS": launches.THREADS} for macros in local_variants()],
     "wavefront/edit.cu": [{"EDIT_THREADS": device_edit.THREADS, "EDIT_CIGAR": cigar} for cigar in (1, 0)],

@@ -183,21 +183,49 @@ def coded(letters: Any, offsets: Any, codes: Any, count: Any, starts: Any, out: 
         others[i], lacking[i] = (sequence >= 4).any(), (marked > 127).any()
 
 
-def placed(lengths: Any, starts: Any, shorter: Any, numbers: Any, **_: Any) -> None:
+def placed(lengths: Any, starts: Any, shorter: Any, numbers: Any, longest: Any, **_: Any) -> None:
     """Do what places_of_sequences does."""
-    starts[0], shorter[:], numbers[:] = 0, lengths, np.arange(len(lengths))
+    starts[0], shorter[:], numbers[:], longest[:] = 0, lengths, np.arange(len(lengths)), max(lengths, default=0)
     starts[1:] = np.cumsum((np.asarray(lengths) + 3) // 4 * 4)
 
 
-def keyed(n: Any, m: Any, table: Any, heights: Any, plain: int, all: int, keys: Any, counts: Any, **_: Any) -> None:
+def taken(rows: Any, longest: Any, out_lengths: Any, **given: Any) -> None:
+    """Do what sequences_taken does."""
+    out_lengths[:] = given["lengths"][rows]
+    longest[:] = max(out_lengths, default=0)
+    for name in ("starts", "others", "lacking", "numbers"):
+        given[f"out_{name}"][:] = given[name][rows]
+
+
+def keyed(n: Any, m: Any, others: Any, all_tabled: int, heights: Any, plain: int, all: int, keys: Any, counts: Any, tallest: Any, **_: Any) -> None:
     """Do what keys_of_pairs does."""
     low, high = (np.minimum(np.searchsorted(each, n), len(each) - 1) for each in (heights[:plain], heights[plain:]))
-    kinds = np.where(table, plain + high, low)
+    kinds = np.where(np.asarray(others) | bool(all_tabled), plain + high, low)
     keys[:] = kinds.astype(np.int64) << 54 | (n // heights[kinds]).astype(np.int64) << 28 | m
     counts[:] = np.bincount(kinds, minlength=all)
+    np.maximum.at(np.asarray(tallest), kinds, np.asarray(n))
 
 
-SCORED = {"codes_of_letters": coded, "places_of_sequences": placed, "keys_of_pairs": keyed}
+def kept(n: Any, m: Any, count: int, pairs: int, keep: int, strip: int, team: int, columns: int, rows: int, starts: Any) -> None:
+    """Do what cells_of_teams does."""
+    tall, long = (np.pad(np.asarray(each, np.int64), (0, -count % pairs)).reshape(-1, pairs).max(axis=1) for each in (n, m))
+    steps = (long + team + 2) // 4 * 4
+    cells = (-(-tall // strip) if strip else 1) * team * (steps + -(-steps // columns) * rows) if keep else long
+    starts[0], starts[1:] = 0, np.cumsum(cells)
+
+
+def summed(counts: Any, places: Any, **_: Any) -> None:
+    """Do what places_of_operations does."""
+    places[0], places[1:] = 0, np.cumsum(counts)
+
+
+def put(rows: Any, score: Any, out_score: Any, **_: Any) -> None:
+    """Do what results_placed does with scores."""
+    out_score[rows] = score
+
+
+TAKEN = {"codes_of_letters": coded, "places_of_sequences": placed, "sequences_taken": taken}
+SCORED = TAKEN | {"keys_of_pairs": keyed, "cells_of_teams": kept, "places_of_operations": summed, "results_placed": put}
 UPLOADED = {"codes_of_letters", "places_of_sequences"}
 
 
@@ -216,8 +244,8 @@ def test_scores(recorder: Recorder, text: str, span: str, report: str) -> None:
     lengths = [0, 3, 60, 90, 120, 150, 190, 250, 380, 500, 600, 1700, 4300, 9000]
     letters = ["A" * length for length in lengths] + ["ARN" * 20]
     found = pairs_device.align(Sequences.from_strings(letters), Sequences.from_strings(letters), scoring, span=span, report=report)
-    assert recorder.names() - {"operations_gathered", "local_traces"} == {*SCORED, "local_scores"}
-    assert ("local_traces" in recorder.names()) == (report != "score") and ("operations_gathered" in recorder.names()) == (report == "cigar")
+    of_cigars, traced = {"room_of_operations", "places_of_operations", "operations_gathered"}, {"local_traces"} if report != "score" else set()
+    assert recorder.names() == {*SCORED, "local_scores"} - of_cigars | traced | (of_cigars if report == "cigar" else set())
     assert len(found) == len(letters) and found.score is not None and (found.by_host > 0) == (report != "score")
 
 
@@ -262,7 +290,23 @@ def test_search(recorder: Recorder, text: str, span: str) -> None:
         uploaded(Sequences.from_strings(letters), coding) for letters in (["A" * length for length in lengths], ["A" * 700, "RN", "", "C" * 90])
     )
     assert len(best_device.search([queries, queries], database, coding, top=3, least=1, span=span)) == 0
-    assert recorder.names() - {"keys_of_pairs"} == {*UPLOADED, "local_scores", "best_of_rows"}
+    assert recorder.names() - {"keys_of_pairs", *SCORED} == {"local_scores", "best_of_rows", "columns_placed"} | (
+        {"worth_of_codes", "scores_over"} if span == "local" else set()
+    )
+    assert recorder.names() >= {*TAKEN}
+
+
+def of_strand(places: Any, width: int, strands: int, strand: int, found: Any, which: Any, rows: Any, sequences: Any, **_: Any) -> None:
+    """Do what pairs_of_strand does."""
+    those = np.flatnonzero(np.asarray(places) % width % strands == strand)
+    found[:], which[: len(those)] = len(those), those
+    rows[: len(those)], sequences[: len(those)] = places[those] // width, places[those] % width // strands
+
+
+def enough(counts: Any, **_: Any) -> None:
+    """Have the first query few pairs with words enough, and the others too many."""
+    counts[:] = 1000
+    counts[0] = 2
 
 
 def test_search_by_words(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,8 +314,14 @@ def test_search_by_words(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(words_device, "COUNT_CELLS", 0.0)
     coding = Coding(Substitution.parse("match:2,mismatch:-3,gap:5,2"))
     queries, database = (uploaded(Sequences.from_strings(letters), coding) for letters in (["A" * 700, "ACG"], ["A" * 700, "ACGT"] * 70))
+    recorder.effects |= {"pairs_of_strand": of_strand, "columns_enough": enough}
     assert len(best_device.search([queries, queries], database, coding, top=3, least=1)) == 0
-    assert recorder.names() == {*SCORED, "count_shared", "local_scores", "best_of_rows"}
+    one_by_one = {"pairs_of_strand", "scores_placed", "columns_enough", "places_enough"}
+    of_words = {"count_shared", "worth_of_codes", *one_by_one}
+    assert recorder.names() == {*SCORED, *of_words, "local_scores", "best_of_rows", "scores_over", "columns_placed"} - {
+        "places_of_operations",
+        "cells_of_teams",
+    }
 
 
 LETTERS = [encode(text.encode() * 40) for text in ("ACGTTGCATGCANNCA", "ACGTTGCATGAACGCA")]
