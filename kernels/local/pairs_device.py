@@ -88,13 +88,12 @@ def _extended(query: Uploaded, target: Uploaded, coding: Coding, report: str, zd
     import cupy
 
     work = extensions.Extensions(coding, zdrop, end_bonus, band)
-    found = cupy.zeros((3, len(query)), np.int32)
-    possible = work.possible(query, target)
-    rows, left = cupy.flatnonzero(possible), cupy.flatnonzero(~possible).get()
+    found, possible = np.zeros((3, len(query)), np.int64), work.possible(query, target)
+    rows, left = np.flatnonzero(possible), np.flatnonzero(~possible)
     if len(rows):
-        for each, values in zip(found, work.ends(query.at(rows), target.at(rows), room()), strict=True):
-            each[rows] = values
-    score, ends = found[0].get().astype(np.int64), found[1:].get().astype(np.int64)
+        fitting = (query.at(rows), target.at(rows)) if len(left) else (query, target)
+        found[:, rows] = work.ends(*fitting, room()).get()
+    score, ends = found[0], found[1:]
     if len(left):
         sides = query.on_host(coding, 0, left), target.on_host(coding, 1, left)
         score[left], ends[:, left] = extension.ends(*sides, coding, zdrop, end_bonus, band)
@@ -102,7 +101,8 @@ def _extended(query: Uploaded, target: Uploaded, coding: Coding, report: str, zd
     if report != "cigar":
         q, t = (ends[0], ends[1]) if report == "ends" else (none, none)
         return Alignments(none, none, q, none, t, score=score, placed=report == "ends", heuristic=heuristic, by_host=len(left))
-    inside = [replace(side, lengths=cupy.asarray(lengths.astype(np.int32))) for side, lengths in ((query, ends[0]), (target, ends[1]))]
+    cut = [np.append(lengths, lengths.max(initial=0)).astype(np.int32) for lengths in ends]
+    inside = [replace(side, lengths=cupy.asarray(each[:-1]), longest=cupy.asarray(each[-1:])) for side, each in zip((query, target), cut, strict=True)]
     aligned = _Work(inside[0], inside[1], coding, "global", report).alignments()
     return replace(aligned, heuristic=heuristic, by_host=max(aligned.by_host, len(left)))
 

@@ -14,9 +14,11 @@ always enough.
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tidalign.kernels.local.coding import Coding
 from tidalign.kernels.local.device import forms
@@ -78,6 +80,8 @@ class Extensions:
         self._dearest = max(extended for _, extended in self._pieces)
         if band is not None:  # whose cells may have nothing but mismatches before them
             self._dearest = max(self._dearest, -int(coding.matrix.min()) // 2 + 1)
+        pieces = [*self._pieces, (0, 0)][:2]
+        self._rule = (self._most, len(self._pieces), *pieces[0], *pieces[1])
         self._named = coding.scoring.letters[:4] != "ACGT"
         size = self._letters = coding.size + 1
         table = np.full((size, size), -128, np.int8)
@@ -92,125 +96,142 @@ class Extensions:
         )
         self._lifted_fours = cupy.asarray(np.ascontiguousarray(lifted.astype(np.uint8)).view(np.uint32)[:, 0])
 
-    def possible(self, query: Uploaded, target: Uploaded) -> Any:
-        """Tell which pairs' scores fit (bool, on the device)."""
-        n, m = query.lengths.astype(np.int64), target.lengths.astype(np.int64)
-        shorter = n + (m - n) * (m < n)
-        return (self._most * shorter < MAX_SCORE) & ((n + m) * self._dearest + 2 * sum(self._costs) < MAX_SCORE) & ((n + m) * max(1, self._most) < 1 << 29)
+    def possible(self, query: Uploaded, target: Uploaded) -> npt.NDArray[np.bool_]:
+        """Tell which pairs' scores fit."""
+        import cupy
 
-    def ends(self, query: Uploaded, target: Uploaded, most_bytes: int) -> tuple[Any, Any, Any]:
-        """Extend pairs -> scores, query ends and target ends, int32 on the device."""
+        count = len(query)
+        found = cupy.empty(count, np.bool_)
+        most = np.int64(MAX_SCORE), np.int64(1 << 29), self._most, self._dearest, np.int64(2 * sum(self._costs))
+        _run("pairs_possible", count, query.lengths, target.lengths, count, *most, found)
+        return np.asarray(found.get())
+
+    def ends(self, query: Uploaded, target: Uploaded, most_bytes: int) -> Any:
+        """Extend pairs -> scores, query ends and target ends, int32[3, pairs] on the device."""
         import cupy
 
         count = len(query)
         found = cupy.zeros((3, count), np.int32)
-        n, m = query.lengths, target.lengths
-        shorter = cupy.minimum(n, m)
-        widest = cupy.maximum(n, m)
-        left = cupy.arange(count)
         share, narrows = FIRST_BAND, count > 8 * SAMPLE_PAIRS
         if narrows:
-            share = self._share(query, target, left[:: count // SAMPLE_PAIRS], most_bytes)
-        bands = self._band(shorter, widest, left, share)
-        tails = cupy.where(bands < widest[left], bands // 8 + TAIL_DIAGONALS, bands).astype(np.int32) if narrows else bands
+            share = self._share(query, target, np.arange(0, count, count // SAMPLE_PAIRS), most_bytes)
+        bands, tails = self._begun(query, target, share, narrows)
+        rows = None  # all
         for last in (False, True, True):
-            losses, enough = self._tried(query, target, left, bands, tails, most_bytes, found)
-            again = cupy.flatnonzero(~enough)
-            left = left[again]
-            if not len(left):
+            losses, enough = self._tried(query, target, rows, bands, tails, most_bytes, found)
+            rows, bands = self._again(query, target, rows, losses, enough, whole=last)
+            tails = bands
+            if not len(rows):
                 break
-            needed = self._needed(losses[again])
-            needed += needed // 16 + 8
-            whole = last | (needed * 2 > shorter[left])
-            bands = tails = cupy.where(whole, widest[left], needed).astype(np.int32)
-        return found[0], found[1], found[2]
+        return found
 
-    def _share(self, query: Uploaded, target: Uploaded, sample: Any, most_bytes: int) -> float:
+    def _share(self, query: Uploaded, target: Uploaded, sample: npt.NDArray[np.int64], most_bytes: int) -> float:
         """Choose a band for all, diagonals a letter of the shorter sequence, by what the first letters of some pairs lose."""
         import cupy
 
-        first, other = (replace(side, lengths=cupy.minimum(side.lengths, SAMPLE_LETTERS)) for side in (query.at(sample), target.at(sample)))
-        whole = cupy.minimum(query.lengths[sample], target.lengths[sample])
-        shorter, widest = (choose(first.lengths, other.lengths) for choose in (cupy.minimum, cupy.maximum))
-        rows = cupy.arange(len(sample))
-        bands = self._band(shorter, widest, rows, SAMPLE_BAND)
-        losses, enough = self._tried(first, other, rows, bands, bands, most_bytes, cupy.empty((3, len(sample)), np.int32))
-        needed = cupy.where(enough, cupy.minimum(bands, self._needed(losses)), self._needed(losses))
-        shares = cupy.sort(cupy.maximum(needed - LEAST_BAND // 2, 0) / cupy.maximum(shorter, 1))
+        taken = query.at(sample), target.at(sample)
+        whole = [side.lengths.get() for side in taken]
+        cut = [np.minimum(lengths, SAMPLE_LETTERS) for lengths in whole]
+        first, other = (replace(side, lengths=cupy.asarray(lengths)) for side, lengths in zip(taken, cut, strict=True))
+        bands, tails = self._begun(first, other, SAMPLE_BAND, False)
+        losses, enough = (each.get() for each in self._tried(first, other, None, bands, tails, most_bytes, cupy.empty((3, len(sample)), np.int32)))
+        needed, shorter = self._needed(losses), np.minimum(*cut)
+        needed = np.where(enough, np.minimum(bands.get(), needed), needed)
+        shares = np.sort(np.maximum(needed - LEAST_BAND // 2, 0) / np.maximum(shorter, 1))
         middle, most = (float(shares[int(part * (len(sample) - 1))]) for part in (0.5, ENOUGH_SHARE))
         # Of longer pairs shares differ less.
-        return middle + (most - middle) * math.sqrt(int(shorter.sum()) / max(1, int(whole.sum())))
+        return middle + (most - middle) * math.sqrt(int(shorter.sum(dtype=np.int64)) / max(1, int(np.minimum(*whole).sum(dtype=np.int64))))
 
-    def _band(self, shorter: Any, widest: Any, rows: Any, share: float) -> Any:
+    def _begun(self, query: Uploaded, target: Uploaded, share: float, narrows: bool) -> tuple[Any, Any]:
+        """Give the first bands of pairs, and how wide they end."""
         import cupy
 
-        bands = (shorter[rows] * share).astype(np.int32) + LEAST_BAND
-        return cupy.where(bands * 2 > shorter[rows], widest[rows], bands).astype(np.int32)
+        count = len(query)
+        bands, tails = cupy.empty(count, np.int32), cupy.empty(count, np.int32)
+        given = np.float64(share), LEAST_BAND, int(narrows), TAIL_DIAGONALS
+        _run("bands_begun", count, query.lengths, target.lengths, count, *given, bands, tails)
+        return bands, tails
 
-    def _needed(self, losses: Any) -> Any:
-        """Give the band that is enough for these losses."""
-        import cupy
-
-        bands = cupy.zeros(len(losses), np.int64)
+    def _needed(self, losses: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+        """Give the band that is enough for these losses, as plan.cu does."""
+        bands = np.zeros(len(losses), np.int64)
         for opened, extended in self._pieces:
             if (slope := self._most + 2 * extended) == 0:
-                return cupy.full(len(losses), 1 << 28, np.int64)
-            bands = cupy.maximum(bands, (losses.astype(np.int64) - 2 * opened) // slope + 1)
+                return np.full(len(losses), 1 << 28, np.int64)
+            bands = np.maximum(bands, (losses.astype(np.int64) - 2 * opened) // slope + 1)
         return bands
 
+    def _again(self, query: Uploaded, target: Uploaded, rows: Any, losses: Any, enough: Any, *, whole: bool) -> tuple[Any, Any]:
+        """Give the pairs whose bands were not enough, and their next ones."""
+        import cupy
+
+        count = len(losses)
+        left, bands, taken = cupy.empty(count, np.int64), cupy.empty(count, np.int32), cupy.zeros(1, np.int32)
+        _run("extensions_again", count, rows, count, query.lengths, target.lengths, losses, enough, int(whole), *self._rule, left, bands, taken)
+        return left[: int(taken[0])], bands[: int(taken[0])]
+
     def _tried(self, query: Uploaded, target: Uploaded, rows: Any, bands: Any, tails: Any, most_bytes: int, found: Any) -> tuple[Any, Any]:
-        """Extend these pairs as `_launched` does, and within the band that all have: those whose own is no narrower, in that."""
+        """Extend these pairs (None: all) within bands, and within the one that all have: those whose own is no narrower, in that. `found` takes their scores
+        and ends. Returns their losses, and whether their bands were enough."""
         import cupy
 
-        if self._limit is None:
-            return self._launched(query, target, rows, bands, tails, most_bytes, found, masked=False)
-        losses, enough = cupy.empty(len(rows), np.int32), cupy.empty(len(rows), np.bool_)
-        limited = bands >= self._limit
-        for masked in (False, True):
-            if not len(taken := cupy.flatnonzero(limited == masked)):
+        count = len(bands)
+        told = cupy.empty(count, np.int32), cupy.empty(count, np.bool_)
+        picks: list[tuple[bool, Any]] = [(False, None)]
+        if self._limit is not None:
+            places, counts = cupy.empty((2, count), np.int64), cupy.zeros(2, np.int32)
+            _run("bands_within", count, bands, count, self._limit, *places, counts)
+            picks = [(bool(masked), places[masked, :taken]) for masked, taken in enumerate(counts.get().tolist()) if taken]
+        for masked, places in picks:
+            given = query, target, rows, bands, tails, most_bytes, masked, found, told
+            unsure = self._launched(places, *given, paired=self._paired)
+            if len(unsure):
+                self._launched(unsure, *given, paired=False)
+        return told
+
+    def _launched(
+        self,
+        picks: Any,
+        query: Uploaded,
+        target: Uploaded,
+        rows: Any,
+        bands: Any,
+        tails: Any,
+        most_bytes: int,
+        masked: bool,
+        found: Any,
+        told: tuple[Any, Any],
+        *,
+        paired: bool,
+    ) -> Any:
+        """Extend these of the pairs (None: all), two a team where that may be; gives those of which it was not sure."""
+        import cupy
+
+        count, limit = len(bands) if picks is None else len(picks), self._limit if masked else -1
+        keys, counts = cupy.empty(count, np.int64), cupy.zeros(2 + 2 * len(SHAPES), np.int32)
+        kinds = int(self._named), PAIRED_FROM if paired else -1, PAIRED_LOW, *list(SHAPES)[:2], SCORE_SCALE
+        _run("keys_of_extensions", count, picks, rows, count, query.lengths, target.lengths, target.others, bands, limit, *kinds, keys, counts)
+        order, ends = forms.ordered(keys), np.cumsum(counts.get()).tolist()
+        many = ends[1] >= 2 * THREADS // PAIRED_SHAPES[0][0] * PAIRED_BLOCKS * compiler.multiprocessors()
+        unsure, left = cupy.empty(ends[1], np.int64), cupy.zeros(1, np.int32)
+        for kind, (start, stop) in enumerate(pairwise([0, *ends])):
+            if start == stop:
                 continue
-            places = rows[taken]
-            limits = cupy.full(len(taken), self._limit, np.int32)
-            each, ends = (limits, limits) if masked else (bands[taken], tails[taken])
-            losses[taken], told = self._launched(query, target, places, each, ends, most_bytes, found, masked=masked)
-            inside = cupy.maximum(query.lengths[places], target.lengths[places]) <= self._limit
-            enough[taken] = told & (inside | (self._needed(losses[taken]) <= self._limit + 1) | masked)
-        return losses, enough
-
-    def _launched(self, query: Uploaded, target: Uploaded, rows: Any, bands: Any, tails: Any, most_bytes: int, found: Any, *, masked: bool) -> tuple[Any, Any]:
-        """Extend these pairs within bands; `found` takes their scores and ends. Returns their losses, and whether their bands were enough."""
-        import cupy
-
-        losses, enough = cupy.empty(len(rows), np.int32), cupy.empty(len(rows), np.bool_)
-        n = query.lengths[rows]
-        tabled = target.others[rows] | self._named
-        work = (n.astype(np.int64) + 1) * cupy.minimum(target.lengths[rows], 2 * bands.astype(np.int64) + SCORE_SCALE)
-        order = cupy.argsort(-work)
-        paired = ~tabled[order] & (n[order] >= PAIRED_FROM) & self._paired
-        left = [order[~paired]]
-        order = order[paired]
-        many = len(order) >= 2 * THREADS // PAIRED_SHAPES[0][0] * PAIRED_BLOCKS * compiler.multiprocessors()
-        high = (n[order] > PAIRED_LOW) & (not many)
-        for tall, (team, rows_of_lane) in enumerate(PAIRED_SHAPES):
-            if len(taken := order[high == bool(tall)]):
-                form = forms.Form(team, rows_of_lane, wide=False, table=False, product=False, several=True)
-                places = rows[taken]
-                each, enough[taken], sure = self._launch_paired(form, query.at(places), target.at(places), bands[taken], tails[taken], most_bytes, masked)
-                found[:, places] = each[:3]
-                losses[taken] = each[3]
-                left.append(taken[~sure])
-        order = cupy.concatenate(left)
-        shape = cupy.searchsorted(cupy.asarray(list(SHAPES)), n.astype(np.int64))
-        for number, (team, rows_of_lane) in enumerate(SHAPES.values()):
-            for table in (False, True):
-                taken = order[(shape[order] == number) & (tabled[order] == table)]
-                if len(taken):
-                    form = forms.Form(team, rows_of_lane, wide=True, table=table, product=False, several=True)
-                    places = rows[taken]
-                    each, enough[taken] = self._launch(form, query.at(places), target.at(places), bands[taken], tails[taken], most_bytes, masked)
-                    found[:, places] = each[:3]
-                    losses[taken] = each[3]
-        return losses, enough
+            places, of = cupy.empty(stop - start, np.int64), cupy.empty(stop - start, np.int64)
+            each, ending = cupy.empty(stop - start, np.int32), cupy.empty(stop - start, np.int32)
+            _run("extensions_taken", stop - start, order[start:stop], stop - start, picks, rows, bands, tails, limit, places, of, each, ending)
+            sides = query.at(of), target.at(of)
+            if kind < 2:
+                form = forms.Form(*PAIRED_SHAPES[kind == 1 and not many], wide=False, table=False, product=False, several=True)
+                values, enough, sure = self._launch_paired(form, *sides, each, ending, most_bytes, masked)
+            else:
+                shape = list(SHAPES.values())[(kind - 2) // 2]
+                form = forms.Form(*shape, wide=True, table=kind % 2 == 1, product=False, several=True)
+                (values, enough), sure = self._launch(form, *sides, each, ending, most_bytes, masked), None
+            lengths = stop - start, sides[0].lengths, sides[1].lengths
+            rule = -1 if self._limit is None else self._limit, int(masked), *self._rule, np.int64(found.shape[1])
+            _run("extensions_placed", stop - start, places, of, *lengths, values, enough, sure, *rule, found, *told, unsure, left)
+        return unsure[: int(left[0])]
 
     def _launch(self, form: forms.Form, query: Uploaded, target: Uploaded, bands: Any, tails: Any, most_bytes: int, masked: bool) -> tuple[Any, Any]:
         """Extend pairs in one form of the kernel -> int32[4, n]: scores, query ends, target ends, losses; and whether bands were enough."""
@@ -236,7 +257,8 @@ class Extensions:
         """Give memory to the teams of a launch: of each room for a row of cells, and for all antidiagonals; and the number of blocks."""
         import cupy
 
-        row_room, diagonals_room = int(target.lengths.max()) + 1, int((query.lengths.astype(np.int64) + target.lengths).max()) + 1
+        row_room = int(target.longest[0]) + 1
+        diagonals_room = int(query.longest[0]) + row_room
         teams, cell_bytes = THREADS // form.team, 8 * len(self._pieces)
         a_block = teams * (row_room * (cell_bytes + 4 * (self._end_bonus > 0)) + 8 * diagonals_room)
         blocks = max(1, min(-(-units // teams), resident, most_bytes // a_block))
@@ -260,3 +282,8 @@ class Extensions:
         given = (*sides, self._lifted_fours, self._letters, *self._costs, 1, *rule, bands, tails, cupy.zeros(1, np.int32))
         compiler.launch(kernel, blocks, THREADS, *given, *room, *found, enough, sure)
         return found, enough, sure
+
+
+def _run(entry: str, threads: int, *arguments: Any) -> None:
+    """Launch a kernel of plan.cu for so many threads."""
+    compiler.launch(compiler.kernel("local/device/plan.cu", entry, {}), max(1, min(1 << 12, -(-threads // 256))), 256, *arguments)

@@ -121,8 +121,7 @@ def planned(query: Uploaded, target: Uploaded, *, tabled: bool, wide: bool, gang
     sides = n, target.lengths, target.others, int(tabled), len(n)
     given = *sides, cupy.asarray(heights), len(kinds) - len(TABLE_SHAPES), len(kinds)
     compiler.launch(compiler.kernel(SOURCE, "keys_of_pairs", {}), blocks, 256, *given, keys, *of_kinds)
-    few = len(n) <= SORTED_ON_HOST
-    order, (counts, tallest) = cupy.asarray(np.argsort(keys.get(), kind="stable")) if few else cupy.argsort(keys), of_kinds.get()
+    order, (counts, tallest) = ordered(keys), of_kinds.get()
     for ((team, rows), table), most, (start, stop) in zip(kinds, tallest.tolist(), pairwise([0, *np.cumsum(counts).tolist()]), strict=True):
         taken, pairs = order[start:stop], stop - start
         if pairs and most <= team * rows:
@@ -136,6 +135,13 @@ def planned(query: Uploaded, target: Uploaded, *, tabled: bool, wide: bool, gang
                     low_strips = int(tall[first:last].sum(dtype=np.int64)) < TALLEST * FEW_STRIPS * compiler.multiprocessors()
                     height = FEW_ROWS if shared and low_strips else rows
                     yield Form(team, height, wide, table, False, True, GANGS[height] if shared else 1, low and not shared), taken[first:last]
+
+
+def ordered(keys: Any) -> Any:
+    """Say in which order keys (int64, on the device) rise: their places, int64 there."""
+    import cupy
+
+    return cupy.asarray(np.argsort(keys.get(), kind="stable")) if len(keys) <= SORTED_ON_HOST else cupy.argsort(keys)
 
 
 def of_product(query: Uploaded, *, table: bool, wide: bool, letters: int, low: npt.NDArray[np.bool_]) -> Iterator[tuple[Form | None, Any]]:

@@ -111,6 +111,7 @@ VARIANTS = {
     "local/device/forms.cu": [{}],
     "local/device/paired.cu": list(paired_variants()),
     "local/device/pairs.cu": [{}],
+    "local/device/plan.cu": [{}],
     "local/device/scores.cu": list(local_variants()),
     "local/device/traces.cu": [macros | {"LOCAL_THREADS": launches.THREADS} for macros in local_variants()],
     "wavefront/edit.cu": [{"EDIT_THREADS": device_edit.THREADS, "EDIT_CIGAR": cigar} for cigar in (1, 0)],

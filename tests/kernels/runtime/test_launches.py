@@ -263,12 +263,46 @@ def test_extensions(recorder: Recorder, monkeypatch: pytest.MonkeyPatch, text: s
         extended(lengths, **given)
         sure[:] = lengths != 150
 
+    def possible(possible: Any, **_: Any) -> None:
+        possible[:] = True
+
+    def begun(n: Any, share: float, least: int, bands: Any, tails: Any, **_: Any) -> None:
+        bands[:] = tails[:] = (n * share).astype(np.int32) + least
+
+    def keyed(picks: Any, rows: Any, n: Any, others: Any, paired: int, low: int, height1: int, height2: int, keys: Any, counts: Any, **given: Any) -> None:
+        places = picks if isinstance(picks, cupy_on_host.Array) else np.arange(len(keys))
+        of = rows[places] if isinstance(rows, cupy_on_host.Array) else places
+        kinds = 2 + 2 * ((n[of] > height1).astype(int) + (n[of] > height2)) + others[of]
+        if paired >= 0 and not given["all_tabled"]:
+            kinds = np.where(~others[of] & (n[of] >= paired), n[of] > low, kinds)
+        keys[:], counts[:] = kinds.astype(np.int64) << 58, np.bincount(kinds, minlength=len(counts))
+
+    def picked(order: Any, picks: Any, rows: Any, bands: Any, tails: Any, out_places: Any, out_rows: Any, out_bands: Any, out_tails: Any, **_: Any) -> None:
+        out_places[:] = picks[order] if isinstance(picks, cupy_on_host.Array) else order
+        out_rows[:] = rows[out_places] if isinstance(rows, cupy_on_host.Array) else out_places
+        out_bands[:], out_tails[:] = bands[out_places], tails[out_places]
+
+    def told(places: Any, rows: Any, each: Any, enough: Any, sure: Any, found: Any, losses: Any, out_enough: Any, unsure: Any, left: Any, **_: Any) -> None:
+        found[:, rows], losses[places], out_enough[places] = each[:3], each[3], enough
+        if isinstance(sure, cupy_on_host.Array):
+            left[:] = (~sure).sum()
+            unsure[: int(left[0])] = places[~sure]
+
+    def again(rows: Any, enough: Any, n: Any, out_rows: Any, bands: Any, left: Any, **_: Any) -> None:
+        those = np.flatnonzero(~enough)
+        left[:], out_rows[: len(those)] = len(those), rows[those] if isinstance(rows, cupy_on_host.Array) else those
+        bands[: len(those)] = n[out_rows[: len(those)]]
+
+    recorder.effects |= {"pairs_possible": possible, "bands_begun": begun, "keys_of_extensions": keyed, "extensions_taken": picked}
+    recorder.effects |= {"extensions_placed": told, "extensions_again": again}
     recorder.effects |= SCORED | {"local_extensions": lambda query_lengths, **given: extended(query_lengths, **given)}
     recorder.effects["local_paired_extensions"] = lambda query_lengths, **given: paired(query_lengths, **given)
     letters = ["A" * length for length in (0, 3, 60, 150, 600, 3000)] + ["ARN" * 20] * 4
     sides = [Sequences.from_strings(letters)] * 2
     found = pairs_device.align(*sides, Substitution.parse(text), span="extension", report=report, end_bonus=bonus)
-    assert recorder.names() >= {*UPLOADED, "local_extensions"} and ("local_traces" in recorder.names()) == (report == "cigar")
+    assert recorder.names() >= (entries("local/device/plan.cu") - {"bands_within"}) | {*UPLOADED, "local_extensions"} and (
+        "local_traces" in recorder.names()
+    ) == (report == "cigar")
     assert ("local_paired_extensions" in recorder.names()) == (bonus == 0)
     bands = [given["bands"] for name, given in recorder.launches if name == "local_extensions"]
     assert len(bands) > 3 and found.score is not None and len(found) == len(letters)
