@@ -1,6 +1,8 @@
 """Alignment by scores on the GPU: against the whole matrix and, for what that is too slow for, against the host twin."""
 
 import random
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -162,6 +164,30 @@ def test_calls_beside_each_other_give_what_each_gives_alone(monkeypatch: pytest.
     for (sides, scoring), rows in zip(calls, found, strict=True):
         assert rows.by_host == 0
         same(pairs.align(*sides, scoring), rows, "cigar")
+
+
+APART = """
+import sys
+from tidalign.kernels.letters.sequences import Sequences, pack
+from tidalign.kernels.local import pairs_device, uploaded
+from tidalign.kernels.local.coding import Coding
+from tidalign.kernels.scoring.substitution import Substitution
+from tidalign.kernels.search import best_device, words_device
+scoring = Substitution.parse("match:2,mismatch:-4,gap:4,2")
+sides = [pack(Sequences.from_strings(["ACGTTGCA" * 40, "ACGT" * 300] * 3000)) for _ in range(2)]
+for span, zdrop in (("local", None), ("global", None), ("extension", 40)):
+    pairs_device.align(*sides, scoring, span=span, zdrop=zdrop)
+words_device.COUNT_CELLS, coding = 0, Coding(scoring)
+few = uploaded.uploaded(Sequences.from_strings(["ACGTTGCA" * 40, "ACGT" * 300]), coding)
+best_device.search([few, few], uploaded.uploaded(sides[1], coding), coding, top=3, least=1)
+print("cupyx" in sys.modules)
+"""
+
+
+def test_arrays_meet_no_numbers_in_cupy() -> None:
+    """It would load cupyx with SciPy, which takes longer than most small commands' work."""
+    done = subprocess.run([sys.executable, "-c", APART], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 def test_nothing() -> None:
