@@ -1,7 +1,8 @@
 // What extensions do next (extensions.py): in what bands pairs are extended, which form of the kernel takes each, what is known of each then, and which go on.
-// `rows` are the pairs that are left, a place of which is what arrays of bands, losses and `enough` are by; nothing: all.
+// `rows` are the pairs that are left (nothing: all). Bands, losses and `enough` are by their places among these.
 
-// Kinds of form from which on a team has one pair, by the longest query of its shape, without a table and with; before it two, of short queries and of others.
+// The first kind of form whose teams have one pair each: of each shape, by the letters of its longest query, without a table and with. Teams of the two kinds
+// before it have two pairs, of short queries and of others.
 constexpr int ALONE = 2;
 
 __device__ long long row_of(const long long* rows, long long i) { return rows ? rows[i] : i; }
@@ -17,7 +18,7 @@ __device__ long long enough_for(int loss, int most, int pieces, int first1, int 
   return band;
 }
 
-// Which pairs' scores fit. most: what two letters score at best; dearest: what a letter of a gap costs at most; costs: of all gaps, once more.
+// Which pairs' scores fit. most: what two letters score at best; dearest: what a letter of a gap costs at most; costs: twice the sum of all costs.
 extern "C" __global__ void pairs_possible(const int* n, const int* m, int count, long long most_score, long long most_letters, int most, int dearest,
                                           long long costs, bool* possible) {
   for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < count; i += (long long)gridDim.x * blockDim.x) {
@@ -29,7 +30,7 @@ extern "C" __global__ void pairs_possible(const int* n, const int* m, int count,
 // The first bands of all pairs, of so many diagonals a letter of the shorter sequence and some more, and how wide they end; narrows: less than they begin.
 extern "C" __global__ void bands_begun(const int* n, const int* m, int count, double share, int least, int narrows, int tail, int* bands, int* tails) {
   for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < count; i += (long long)gridDim.x * blockDim.x) {
-    const int shorter = min(n[i], m[i]), widest = max(n[i], m[i]), band = (int)(shorter * share) + least;
+    const int shorter = min(n[i], m[i]), widest = max(n[i], m[i]), band = (int)min(shorter * share, 1e9) + least;
     bands[i] = 2ll * band > shorter ? widest : band;
     tails[i] = narrows && bands[i] < widest ? bands[i] / 8 + tail : bands[i];
   }
