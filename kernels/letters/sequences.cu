@@ -23,6 +23,6 @@ extern "C" __global__ void gather_short_runs(const unsigned* pool, const long lo
 }
 
 // Where the runs of each pair end in pair order; one block.
-extern "C" __global__ void ends_of_runs(const unsigned short* counts, int count, long long* ends) {
+extern "C" __global__ void __launch_bounds__(1024) ends_of_runs(const unsigned short* counts, int count, long long* ends) {
   running_sums<unsigned>(count, [=](long long i) { return counts[i]; }, [=](long long i, long long end) { ends[i] = end; });
 }

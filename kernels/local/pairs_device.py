@@ -257,7 +257,7 @@ def _places(counts: Any) -> Any:
 def _gather(operations: Any, ends: Any, counts: Any, rows: Any, places: Any, out: Any) -> None:
     """Copy the operations of pairs, which lie in front of `ends`, to the places of these rows; None: of all in order."""
     kernel = compiler.kernel(PAIRS_SOURCE, "operations_gathered", {})
-    compiler.launch(kernel, _blocks(8 * len(counts)), 256, operations, ends, counts, rows, places, len(counts), out)
+    compiler.launch(kernel, _blocks(32 * len(counts)), 256, operations, ends, counts, rows, places, len(counts), out)
 
 
 def _blocks(threads: int) -> int:

@@ -4,7 +4,8 @@
 
 // Where the codes of each sequence begin, at a multiple of four, its length in 32 bits, its number, and the longest's length, if it is not 0; starts: one more,
 // where all end. One block.
-extern "C" __global__ void places_of_sequences(const long long* lengths, int count, long long* starts, int* shorter, long long* numbers, int* longest) {
+extern "C" __global__ void __launch_bounds__(1024)
+    places_of_sequences(const long long* lengths, int count, long long* starts, int* shorter, long long* numbers, int* longest) {
   if (threadIdx.x == 0) starts[0] = 0;
   running_sums<long long>(
       count, [=](long long i) { return (lengths[i] + 3) / 4 * 4; },
@@ -54,7 +55,8 @@ extern "C" __global__ void codes_of_packed(const unsigned char* packed, const lo
 }
 
 // What letters score at best, before each letter and behind the last, together; a code has the best of its row of the matrix, or of the last row. One block.
-extern "C" __global__ void worth_of_codes(const unsigned char* codes, long long count, const long long* best, int rows, long long* sums) {
+extern "C" __global__ void __launch_bounds__(1024)
+    worth_of_codes(const unsigned char* codes, long long count, const long long* best, int rows, long long* sums) {
   if (threadIdx.x == 0) sums[0] = 0;
   running_sums<long long>(count, [=](long long i) { return best[min((int)codes[i], rows - 1)]; }, [=](long long i, long long end) { sums[i + 1] = end; });
 }

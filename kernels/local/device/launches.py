@@ -98,7 +98,7 @@ class Kernels:
             row_room = int(target.longest[0])
             teams = threads // form.team  # of a block
             if not shared:
-                blocks = max(1, min(blocks, most_bytes // (row_room * self.cell_bytes * teams)))
+                blocks = max(1, min(blocks, most_bytes // max(1, row_room * self.cell_bytes * teams)))
             room = (units if shared else blocks * teams) * row_room
         scored.room = cupy.empty((room * self.cell_bytes // 16 + 1, 4), np.uint32)
         given = (*scored.query, *scored.target, count, self._lifted, self._fours, self._letters, *self._costs, 1)

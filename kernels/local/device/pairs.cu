@@ -19,8 +19,8 @@ extern "C" __global__ void sequences_taken(const long long* rows, int count, con
 
 // Where the cells begin that each team of a launch keeps for the way back, which takes so many pairs in strips of so many rows (0: one strip holds any query),
 // or else those of the row under a strip; starts: one more, where all end. One block.
-extern "C" __global__ void cells_of_teams(const int* n, const int* m, int count, int pairs, int keep, int strip, int team, int columns, int rows,
-                                          long long* starts) {
+extern "C" __global__ void __launch_bounds__(1024)
+    cells_of_teams(const int* n, const int* m, int count, int pairs, int keep, int strip, int team, int columns, int rows, long long* starts) {
   if (threadIdx.x == 0) starts[0] = 0;
   running_sums<long long>((count + pairs - 1) / pairs,
                           [=](long long i) -> long long {
@@ -35,12 +35,12 @@ extern "C" __global__ void cells_of_teams(const int* n, const int* m, int count,
 }
 
 // Where the room for the operations of each pair ends, which are no more than its letters. One block.
-extern "C" __global__ void room_of_operations(const int* n, const int* m, int count, long long* ends) {
+extern "C" __global__ void __launch_bounds__(1024) room_of_operations(const int* n, const int* m, int count, long long* ends) {
   running_sums<long long>(count, [=](long long i) { return (long long)n[i] + m[i] + 1; }, [=](long long i, long long end) { ends[i] = end; });
 }
 
 // Where the operations of each pair go, which has so many, and where all end. One block.
-extern "C" __global__ void places_of_operations(const int* counts, int count, long long* places) {
+extern "C" __global__ void __launch_bounds__(1024) places_of_operations(const int* counts, int count, long long* places) {
   if (threadIdx.x == 0) places[0] = 0;
   running_sums<long long>(count, [=](long long i) { return (long long)counts[i]; }, [=](long long i, long long end) { places[i + 1] = end; });
 }

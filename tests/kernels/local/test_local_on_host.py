@@ -216,3 +216,11 @@ def test_extensions_of_reads() -> None:
     found, expected = (each(*sides, scoring, **options) for each in (pairs_device.align, pairs.align))
     assert found.by_host == 0
     same(expected, found, "ends")
+
+
+@pytest.mark.parametrize("span", ["local", "global"])
+def test_a_query_of_several_strips_and_nothing(span: str) -> None:
+    scoring = Substitution.parse("match:2,mismatch:-4,gap:4,2")
+    sides = Sequences.from_strings(["ACGT" * 250]), Sequences.from_strings([""])
+    found, expected = (each(*sides, scoring, span=span, report="score") for each in (pairs_device.align, pairs.align))
+    assert found.score is not None and expected.score is not None and found.score.tolist() == expected.score.tolist()
