@@ -55,8 +55,7 @@ def worth_on_device(codes: Any, coding: Coding) -> Any:
 
     best = _at_best(coding)
     sums = cupy.empty(len(codes) + 1, np.int64)
-    kernel = compiler.kernel("local/device/codes.cu", "worth_of_codes", {})
-    compiler.launch(kernel, 1, 1024, codes, np.int64(len(codes)), cupy.asarray(best), len(best), sums)
+    compiler.launch_block("local/device/codes.cu", "worth_of_codes", codes, np.int64(len(codes)), cupy.asarray(best), len(best), sums)
     return sums
 
 

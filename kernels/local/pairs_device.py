@@ -25,7 +25,7 @@ from tidalign.kernels.scoring.substitution import Substitution
 from tidalign.kernels.wavefront.alignments import Alignments
 
 MAX_BYTES = 1 << 35
-"""Memory of a launch for what the way back needs, at most; and half of what is free."""
+"""Memory of a launch for what the way back needs, at most; and half of what is free for each of the calls beside each other."""
 
 FEW_PAIRS = 4096
 """Pairs that are not enough to keep the device busy with a team for each."""
@@ -108,7 +108,7 @@ def _extended(query: Uploaded, target: Uploaded, coding: Coding, report: str, zd
 
 
 def beside() -> int:
-    """Tell how many other calls of `align` the current device has memory for beside one: while one copies, another's kernels run."""
+    """Tell how many other calls of `align` the current device has memory for beside one: the host's part of one goes on while another's kernels run."""
     return room_beside(1)
 
 
@@ -181,6 +181,7 @@ class _Work:
                     continue
                 if not len(taken):
                     taken = places[start : start + form.pairs]
+                    pairs_at_once = max(pairs_at_once, form.pairs)  # others may fit
                     self._left.append(taken if rows is None else rows[taken])
                 start += len(taken)
 
@@ -192,9 +193,7 @@ class _Work:
         if self._keep:
             self._kernels.trace(scored, self._report == "cigar")
         found = (scored.score, scored.ends, scored.counts), (self._score, self._ends, self._counts)
-        compiler.launch(
-            compiler.kernel(PAIRS_SOURCE, "results_placed", {}), _blocks(len(rows)), 256, rows, len(rows), np.int64(len(self._score)), *found[0], *found[1]
-        )
+        compiler.launch_each(PAIRS_SOURCE, "results_placed", len(rows), rows, len(rows), np.int64(len(self._score)), *found[0], *found[1])
         if self._report == "cigar":
             places = _places(scored.counts)
             operations = cupy.empty(int(places[-1]), np.uint32)
@@ -238,11 +237,11 @@ def widths(n: Any, m: Any, coding: Coding, span: str, lifted: bool) -> tuple[Any
 
 
 def room() -> int:
-    """Tell how many bytes of the device a launch may take."""
+    """Tell how many bytes of the device a launch may take, if as many go on beside it as may."""
     import cupy
 
     free = cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes()
-    return int(min(MAX_BYTES, free // 2))
+    return int(min(MAX_BYTES, free // (2 * (1 + beside()))))
 
 
 def _places(counts: Any) -> Any:
@@ -250,18 +249,13 @@ def _places(counts: Any) -> Any:
     import cupy
 
     places = cupy.empty(len(counts) + 1, np.int64)
-    compiler.launch(compiler.kernel(PAIRS_SOURCE, "places_of_operations", {}), 1, 1024, counts, len(counts), places)
+    compiler.launch_block(PAIRS_SOURCE, "places_of_operations", counts, len(counts), places)
     return places
 
 
 def _gather(operations: Any, ends: Any, counts: Any, rows: Any, places: Any, out: Any) -> None:
     """Copy the operations of pairs, which lie in front of `ends`, to the places of these rows; None: of all in order."""
-    kernel = compiler.kernel(PAIRS_SOURCE, "operations_gathered", {})
-    compiler.launch(kernel, _blocks(32 * len(counts)), 256, operations, ends, counts, rows, places, len(counts), out)
-
-
-def _blocks(threads: int) -> int:
-    return max(1, min(1 << 12, -(-threads // 256)))
+    compiler.launch_each(PAIRS_SOURCE, "operations_gathered", 32 * len(counts), operations, ends, counts, rows, places, len(counts), out)
 
 
 def _four(ends: Integers) -> tuple[Integers, Integers, Integers, Integers]:

@@ -11,8 +11,6 @@ from tidalign.kernels.local.coding import Batch, Coded, Coding
 from tidalign.kernels.local.columns import Spelled
 from tidalign.kernels.runtime import compiler
 
-THREADS = 256
-BLOCKS = 1 << 12
 SOURCE, PAIRS_SOURCE = "local/device/codes.cu", "local/device/pairs.cu"
 
 
@@ -46,8 +44,7 @@ class Uploaded:
         given = [getattr(self, name) for name in names]
         taken = [cupy.empty(count, array.dtype) for array in given]
         if count:
-            blocks = min(BLOCKS, -(-count // THREADS))
-            compiler.launch(compiler.kernel(PAIRS_SOURCE, "sequences_taken", {}), blocks, THREADS, rows, count, *given, *taken, longest)
+            compiler.launch_each(PAIRS_SOURCE, "sequences_taken", count, rows, count, *given, *taken, longest)
         return replace(self, longest=longest, **dict(zip(names, taken, strict=True)))
 
     def spelled(self, coding: Coding) -> Spelled | None:
@@ -68,7 +65,7 @@ def uploaded(batch: Batch, coding: Coding) -> Uploaded:
 
     lengths, count = cupy.asarray(np.asarray(batch.lengths, np.int64)), len(batch)
     begins, short, numbers, longest = cupy.empty(count + 1, np.int64), cupy.empty(count, np.int32), cupy.empty(count, np.int64), cupy.zeros(1, np.int32)
-    compiler.launch(compiler.kernel(SOURCE, "places_of_sequences", {}), 1, 1024, lengths, count, begins, short, numbers, longest)
+    compiler.launch_block(SOURCE, "places_of_sequences", lengths, count, begins, short, numbers, longest)
     starts = begins[:-1]
     codes = cupy.empty(int(begins[-1]) + 4, np.uint8)
     others, lacking = cupy.empty(count, np.bool_), cupy.zeros(count, np.bool_)
@@ -81,8 +78,7 @@ def uploaded(batch: Batch, coding: Coding) -> Uploaded:
         packed, masks = _sent(batch.codes, batch.code_offsets), _sent(batch.ambiguous, batch.ambiguous_offsets)
         entry, given, told = "codes_of_packed", [*packed, short, *masks, *_sent(tables[1])], [others]
     if count:
-        blocks = min(BLOCKS, -(-count // (THREADS // 32)))
-        compiler.launch(compiler.kernel(SOURCE, entry, {}), blocks, THREADS, *given, count, starts, codes, *told)
+        compiler.launch_each(SOURCE, entry, 32 * count, *given, count, starts, codes, *told)
     return Uploaded(codes, starts, short, others, lacking, longest, batch, numbers)
 
 

@@ -233,6 +233,20 @@ def launch(function: Kernel, blocks: int, threads: int, *arguments: Any, shared_
     launcher(function, threads, *arguments, shared_bytes=shared_bytes)(blocks)
 
 
+THREADS, BLOCKS = 256, 1 << 12
+"""Of a launch whose threads take one of many after the other."""
+
+
+def launch_each(name: str, entry: str, count: int, *arguments: Any) -> None:
+    """Launch a kernel without macros on the current stream, with a thread for each of so many, or as many as take them in turns."""
+    launch(kernel(name, entry, {}), max(1, min(BLOCKS, -(-count // THREADS))), THREADS, *arguments)
+
+
+def launch_block(name: str, entry: str, *arguments: Any) -> None:
+    """Launch a kernel without macros on the current stream, with one block of 1,024 threads."""
+    launch(kernel(name, entry, {}), 1, 1024, *arguments)
+
+
 def launcher(function: Kernel, threads: int, *arguments: Any, shared_bytes: int = 0) -> Callable[..., None]:
     """Check arguments, as `launch` does, for many launches: called with the number of blocks, and with the parameters of type int, by name, that are others
     than in the launch before. To check them takes longer than to launch."""

@@ -24,9 +24,7 @@ MAX_SCORES = 1 << 27
 LOWEST = -(1 << 31)
 """A score of 32 bits that no pair has."""
 
-THREADS, BLOCKS = 256, 1 << 14
-
-FEW = 1 << 16
+OVER_ROOM = 1 << 16
 """Pairs for which there is room at first, of those that are scored again."""
 
 GIVEN_UP = 0.3
@@ -72,8 +70,7 @@ def _found(strands: list[Uploaded], database: Uploaded, coding: Coding, top: int
                 query = strand if rows is None else strand.at(rows)
                 _score(query, database, groups, coding, span, part, number, len(strands), bounds if rows is None else bounds and bounds.at(rows))
             if rows is not None:
-                given = part, np.int64(width), rows, len(rows), None, width
-                compiler.launch(compiler.kernel(words_device.SOURCE, "columns_placed", {}), min(BLOCKS, len(rows)), THREADS, *given, scores)
+                words_device.put_columns(part, rows, None, scores)
         counts, places, values = best_of_rows(scores, top, least)
         taken = np.arange(places.shape[1]) < counts.get()[:, None]
         row, place = np.nonzero(taken)[0], places.get()[taken].astype(np.int64)
@@ -123,8 +120,7 @@ def _score(
             part = cupy.empty((len(rows), scores.shape[1]), np.int32) if len(rows) < len(query) else scores
             kernels.product(form, side, taken, slots, part, bars and bars.at(rows), pairs_device.room())
             if part is not scores:
-                sides = part, np.int64(part.shape[1]), rows, len(rows), slots, len(slots)
-                compiler.launch(compiler.kernel(words_device.SOURCE, "columns_placed", {}), min(BLOCKS, len(rows)), THREADS, *sides, scores)
+                words_device.put_columns(part, rows, slots, scores)
     if narrow:
         places = _over(scores, strands, strand)
         if len(places):
@@ -138,12 +134,11 @@ def _over(scores: Any, strands: int, strand: int) -> Any:
     """Find the places of the pairs of a strand whose scores may not have fitted 16 bits: int64 on the device."""
     import cupy
 
-    count, room = scores.size // strands, FEW
+    count, room = scores.size // strands, OVER_ROOM
     while True:
         found, places = cupy.zeros(1, np.uint64), cupy.empty(room, np.int64)
         given = scores, np.int64(count), strands, strand, launches.OVER, np.int64(room)
-        kernel = compiler.kernel(words_device.SOURCE, "scores_over", {})
-        compiler.launch(kernel, min(BLOCKS, -(-count // THREADS)), THREADS, *given, found, places)
+        compiler.launch_each(words_device.SOURCE, "scores_over", count, *given, found, places)
         if (many := int(found[0])) <= room:
             return places[:many]
         room = many

@@ -96,15 +96,19 @@ def of_strand(places: Any, width: int, strands: int, strand: int, bars: Any = No
     found, (which, rows, sequences) = cupy.zeros(1, np.uint64), (cupy.empty(count, np.int64) for _ in range(3))
     least = cupy.empty(count, np.int32)
     given = places, np.int64(count), np.int64(width), strands, strand, bars
-    compiler.launch(compiler.kernel(SOURCE, "pairs_of_strand", {}), _blocks(count), THREADS, *given, found, which, rows, sequences, least)
+    compiler.launch_each(SOURCE, "pairs_of_strand", count, *given, found, which, rows, sequences, least)
     taken = int(found[0])
     return which[:taken], rows[:taken], sequences[:taken], least[:taken]
 
 
+def put_columns(part: Any, rows: Any, slots: Any, scores: Any) -> None:
+    """Put the columns `slots` (int32, None: all) of rows of scores, which are as wide as all, where they belong: row i to rows[i]."""
+    width = part.shape[1]
+    blocks = max(1, min(1 << 14, len(rows)))
+    given = part, np.int64(width), rows, len(rows), slots, width if slots is None else len(slots)
+    compiler.launch(compiler.kernel(SOURCE, "columns_placed", {}), blocks, THREADS, *given, scores)
+
+
 def put(places: Any, values: Any, scores: Any) -> None:
     """Put values (int32) at these places (int64) of scores, as if these were one row."""
-    compiler.launch(compiler.kernel(SOURCE, "scores_placed", {}), _blocks(len(places)), THREADS, places, values, np.int64(len(places)), scores)
-
-
-def _blocks(threads: int) -> int:
-    return max(1, min(1 << 14, -(-threads // THREADS)))
+    compiler.launch_each(SOURCE, "scores_placed", len(places), places, values, np.int64(len(places)), scores)

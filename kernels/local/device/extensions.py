@@ -25,6 +25,8 @@ from tidalign.kernels.local.device import forms
 from tidalign.kernels.local.uploaded import Uploaded
 from tidalign.kernels.runtime import compiler
 
+SOURCE = "local/device/plan.cu"
+
 SHAPES = {128: (8, 16), 2048: (16, 16), 1 << 30: (32, 16)}
 """Lanes of a team and rows of a lane, by the longest query that they are for: tall strips have little of their band to themselves where pairs are short."""
 
@@ -103,7 +105,7 @@ class Extensions:
         count = len(query)
         found = cupy.empty(count, np.bool_)
         most = np.int64(MAX_SCORE), np.int64(1 << 29), self._most, self._dearest, np.int64(2 * sum(self._costs))
-        _run("pairs_possible", count, query.lengths, target.lengths, count, *most, found)
+        compiler.launch_each(SOURCE, "pairs_possible", count, query.lengths, target.lengths, count, *most, found)
         return np.asarray(found.get())
 
     def ends(self, query: Uploaded, target: Uploaded, most_bytes: int) -> Any:
@@ -149,7 +151,7 @@ class Extensions:
         count = len(query)
         bands, tails = cupy.empty(count, np.int32), cupy.empty(count, np.int32)
         given = np.float64(share), LEAST_BAND, int(narrows), TAIL_DIAGONALS
-        _run("bands_begun", count, query.lengths, target.lengths, count, *given, bands, tails)
+        compiler.launch_each(SOURCE, "bands_begun", count, query.lengths, target.lengths, count, *given, bands, tails)
         return bands, tails
 
     def _needed(self, losses: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
@@ -167,7 +169,9 @@ class Extensions:
 
         count = len(losses)
         left, bands, taken = cupy.empty(count, np.int64), cupy.empty(count, np.int32), cupy.zeros(1, np.int32)
-        _run("extensions_again", count, rows, count, query.lengths, target.lengths, losses, enough, int(whole), *self._rule, left, bands, taken)
+        compiler.launch_each(
+            SOURCE, "extensions_again", count, rows, count, query.lengths, target.lengths, losses, enough, int(whole), *self._rule, left, bands, taken
+        )
         return left[: int(taken[0])], bands[: int(taken[0])]
 
     def _tried(self, query: Uploaded, target: Uploaded, rows: Any, bands: Any, tails: Any, most_bytes: int, found: Any) -> tuple[Any, Any]:
@@ -180,7 +184,7 @@ class Extensions:
         picks: list[tuple[bool, Any]] = [(False, None)]
         if self._limit is not None:
             places, counts = cupy.empty((2, count), np.int64), cupy.zeros(2, np.int32)
-            _run("bands_within", count, bands, count, self._limit, *places, counts)
+            compiler.launch_each(SOURCE, "bands_within", count, bands, count, self._limit, *places, counts)
             picks = [(bool(masked), places[masked, :taken]) for masked, taken in enumerate(counts.get().tolist()) if taken]
         for masked, places in picks:
             given = query, target, rows, bands, tails, most_bytes, masked, found, told
@@ -210,7 +214,9 @@ class Extensions:
         count, limit = len(bands) if picks is None else len(picks), self._limit if masked else -1
         keys, counts = cupy.empty(count, np.int64), cupy.zeros(2 + 2 * len(SHAPES), np.int32)
         kinds = int(self._named), PAIRED_FROM if paired else -1, PAIRED_LOW, *list(SHAPES)[:2], SCORE_SCALE
-        _run("keys_of_extensions", count, picks, rows, count, query.lengths, target.lengths, target.others, bands, limit, *kinds, keys, counts)
+        compiler.launch_each(
+            SOURCE, "keys_of_extensions", count, picks, rows, count, query.lengths, target.lengths, target.others, bands, limit, *kinds, keys, counts
+        )
         order, ends = forms.ordered(keys), np.cumsum(counts.get()).tolist()
         many = ends[1] >= 2 * THREADS // PAIRED_SHAPES[0][0] * PAIRED_BLOCKS * compiler.multiprocessors()
         unsure, left = cupy.empty(ends[1], np.int64), cupy.zeros(1, np.int32)
@@ -219,7 +225,9 @@ class Extensions:
                 continue
             places, of = cupy.empty(stop - start, np.int64), cupy.empty(stop - start, np.int64)
             each, ending = cupy.empty(stop - start, np.int32), cupy.empty(stop - start, np.int32)
-            _run("extensions_taken", stop - start, order[start:stop], stop - start, picks, rows, bands, tails, limit, places, of, each, ending)
+            compiler.launch_each(
+                SOURCE, "extensions_taken", stop - start, order[start:stop], stop - start, picks, rows, bands, tails, limit, places, of, each, ending
+            )
             sides = query.at(of), target.at(of)
             if kind < 2:
                 form = forms.Form(*PAIRED_SHAPES[kind == 1 and not many], wide=False, table=False, product=False, several=True)
@@ -230,7 +238,7 @@ class Extensions:
                 (values, enough), sure = self._launch(form, *sides, each, ending, most_bytes, masked), None
             lengths = stop - start, sides[0].lengths, sides[1].lengths
             rule = -1 if self._limit is None else self._limit, int(masked), *self._rule, np.int64(found.shape[1])
-            _run("extensions_placed", stop - start, places, of, *lengths, values, enough, sure, *rule, found, *told, unsure, left)
+            compiler.launch_each(SOURCE, "extensions_placed", stop - start, places, of, *lengths, values, enough, sure, *rule, found, *told, unsure, left)
         return unsure[: int(left[0])]
 
     def _launch(self, form: forms.Form, query: Uploaded, target: Uploaded, bands: Any, tails: Any, most_bytes: int, masked: bool) -> tuple[Any, Any]:
@@ -282,8 +290,3 @@ class Extensions:
         given = (*sides, self._lifted_fours, self._letters, *self._costs, 1, *rule, bands, tails, cupy.zeros(1, np.int32))
         compiler.launch(kernel, blocks, THREADS, *given, *room, *found, enough, sure)
         return found, enough, sure
-
-
-def _run(entry: str, threads: int, *arguments: Any) -> None:
-    """Launch a kernel of plan.cu for so many threads."""
-    compiler.launch(compiler.kernel("local/device/plan.cu", entry, {}), max(1, min(1 << 12, -(-threads // 256))), 256, *arguments)

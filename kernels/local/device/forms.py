@@ -117,10 +117,9 @@ def planned(query: Uploaded, target: Uploaded, *, tabled: bool, wide: bool, gang
     )
     n, heights = query.lengths, np.array([team * rows for (team, rows), _ in kinds], np.int32)
     keys, of_kinds = cupy.empty(len(n), np.int64), cupy.zeros((2, len(kinds)), np.int32)
-    blocks = max(1, min(1 << 12, -(-len(n) // 256)))
     sides = n, target.lengths, target.others, int(tabled), len(n)
     given = *sides, cupy.asarray(heights), len(kinds) - len(TABLE_SHAPES), len(kinds)
-    compiler.launch(compiler.kernel(SOURCE, "keys_of_pairs", {}), blocks, 256, *given, keys, *of_kinds)
+    compiler.launch_each(SOURCE, "keys_of_pairs", len(n), *given, keys, *of_kinds)
     order, (counts, tallest) = ordered(keys), of_kinds.get()
     for ((team, rows), table), most, (start, stop) in zip(kinds, tallest.tolist(), pairwise([0, *np.cumsum(counts).tolist()]), strict=True):
         taken, pairs = order[start:stop], stop - start

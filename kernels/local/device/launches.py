@@ -65,7 +65,7 @@ class Kernels:
         count = len(query)
         starts = cupy.empty(-(-count // form.pairs) + 1, np.int64)
         shape = form.pairs, int(self._keep), form.strip if form.several else 0, form.team, form.columns, form.rows
-        compiler.launch(compiler.kernel(PAIRS_SOURCE, "cells_of_teams", {}), 1, 1024, query.lengths, target.lengths, count, *shape, starts)
+        compiler.launch_block(PAIRS_SOURCE, "cells_of_teams", query.lengths, target.lengths, count, *shape, starts)
         return starts
 
     @property
@@ -141,7 +141,7 @@ class Kernels:
         if operations:
             scored.operation_ends = cupy.empty(count, np.int64)
             lengths = scored.query[2], scored.target[2]
-            compiler.launch(compiler.kernel(PAIRS_SOURCE, "room_of_operations", {}), 1, 1024, *lengths, count, scored.operation_ends)
+            compiler.launch_block(PAIRS_SOURCE, "room_of_operations", *lengths, count, scored.operation_ends)
             scored.operations = cupy.empty(int(scored.operation_ends[-1]), np.uint32)
         over = np.int32(0x7FFFFFFF if form.wide else OVER)
         given = (*scored.query, *scored.target, count, self._table, self._same, self._letters, *self._costs, scored.room, scored.kept_starts, over)

@@ -7,11 +7,11 @@ constexpr int ALONE = 2;
 
 __device__ long long row_of(const long long* rows, long long i) { return rows ? rows[i] : i; }
 
-// The band that is enough for a loss (extensions.py): one of so many gap pieces' first and other letters.
-__device__ long long enough_for(int loss, int most, int pieces, int first1, int more1, int first2, int more2) {
+// The band that is enough for a loss (extensions.py): one of so many gap pieces, each with the cost of opening it and of a letter.
+__device__ long long enough_for(int loss, int most, int pieces, int opened1, int more1, int opened2, int more2) {
   long long band = 0;
   for (int piece = 0; piece < pieces; piece++) {
-    const long long slope = most + 2ll * (piece ? more2 : more1), above = loss - 2ll * (piece ? first2 : first1);
+    const long long slope = most + 2ll * (piece ? more2 : more1), above = loss - 2ll * (piece ? opened2 : opened1);
     if (slope == 0) return 1ll << 28;
     if (above >= 0) band = max(band, above / slope + 1);
   }
@@ -74,14 +74,14 @@ extern "C" __global__ void extensions_taken(const long long* order, int count, c
 // What a launch has found, scores, query ends, target ends and losses, to the rows of `total` and the places of its pairs; and those of which it was not sure
 // (nothing: of all it was). Of a band that all have (limit, -1: none) one is enough within it, or if no path leaves that, or all of it was made (masked).
 extern "C" __global__ void extensions_placed(const long long* places, const long long* rows, int count, const int* n, const int* m, const int* each,
-                                             const bool* enough, const bool* sure, int limit, int masked, int most, int pieces, int first1, int more1,
-                                             int first2, int more2, long long total, int* found, int* losses, bool* out_enough, long long* unsure, int* left) {
+                                             const bool* enough, const bool* sure, int limit, int masked, int most, int pieces, int opened1, int more1,
+                                             int opened2, int more2, long long total, int* found, int* losses, bool* out_enough, long long* unsure, int* left) {
   for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < count; i += (long long)gridDim.x * blockDim.x) {
     const long long place = places[i], row = rows[i];
     for (int k = 0; k < 3; k++) found[k * total + row] = each[k * (long long)count + i];
     const int loss = each[3ll * count + i];
     losses[place] = loss;
-    const bool inside = limit < 0 || masked || max(n[i], m[i]) <= limit || enough_for(loss, most, pieces, first1, more1, first2, more2) <= limit + 1;
+    const bool inside = limit < 0 || masked || max(n[i], m[i]) <= limit || enough_for(loss, most, pieces, opened1, more1, opened2, more2) <= limit + 1;
     out_enough[place] = enough[i] && inside;
     if (sure && !sure[i]) unsure[atomicAdd(left, 1)] = place;
   }
@@ -89,11 +89,11 @@ extern "C" __global__ void extensions_placed(const long long* places, const long
 
 // Which pairs go on, in what bands: all of the matrix if that is little more, or if all (whole).
 extern "C" __global__ void extensions_again(const long long* rows, int count, const int* n, const int* m, const int* losses, const bool* enough, int whole,
-                                            int most, int pieces, int first1, int more1, int first2, int more2, long long* out_rows, int* bands, int* left) {
+                                            int most, int pieces, int opened1, int more1, int opened2, int more2, long long* out_rows, int* bands, int* left) {
   for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < count; i += (long long)gridDim.x * blockDim.x) {
     if (enough[i]) continue;
     const long long row = row_of(rows, i);
-    long long needed = enough_for(losses[i], most, pieces, first1, more1, first2, more2);
+    long long needed = enough_for(losses[i], most, pieces, opened1, more1, opened2, more2);
     needed += needed / 16 + 8;
     const int place = atomicAdd(left, 1);
     out_rows[place] = row, bands[place] = whole || 2 * needed > min(n[row], m[row]) ? max(n[row], m[row]) : (int)needed;

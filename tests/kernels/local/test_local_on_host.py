@@ -69,6 +69,33 @@ def test_short_of_memory(monkeypatch: pytest.MonkeyPatch, fit: int, by_host: int
     assert found.score.tolist() == expected.score.tolist() and found.by_host == by_host
 
 
+def test_others_are_tried_where_some_find_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave to the host those that do not fit alone, and no others of their launch."""
+    import cupy
+
+    sides, scoring = alike([20, 20, 20, 21, 21], "ACGT"), Substitution.parse("match:2,mismatch:-4,gap:4,2")
+    score = launches.Kernels.score
+
+    def scarce(self: launches.Kernels, form: forms.Form, query: Any, *rest: Any) -> Any:
+        if (query.lengths == 20).any():
+            raise cupy.cuda.memory.OutOfMemoryError
+        return score(self, form, query, *rest)
+
+    monkeypatch.setattr(launches.Kernels, "score", scarce)
+    monkeypatch.setattr(forms.Form, "pairs", 1)
+    found, expected = (each(*sides, scoring, report="score") for each in (pairs_device.align, pairs.align))
+    assert found.score is not None and expected.score is not None
+    assert found.score.tolist() == expected.score.tolist() and found.by_host == 3
+
+
+@pytest.mark.parametrize(("gigabytes", "share"), [(16, 2), (40, 4)])
+def test_a_call_leaves_room_for_one_beside_it(monkeypatch: pytest.MonkeyPatch, gigabytes: int, share: int) -> None:
+    import cupy
+
+    monkeypatch.setattr(cupy.cuda.runtime, "memGetInfo", lambda: (gigabytes << 30, gigabytes << 30))
+    assert pairs_device.room() == (gigabytes << 30) // share
+
+
 @pytest.mark.parametrize("low", [False, True])
 @pytest.mark.parametrize("span", ["local", "overlap", "global"])
 @pytest.mark.parametrize(("text", "alphabet"), [("match:2,mismatch:-4,gap:4,2", "ACGT"), ("blosum62", "ARNDCQEGHILKMFPSTWYVX")])
@@ -115,10 +142,10 @@ def test_hits_are_the_hosts(monkeypatch: pytest.MonkeyPatch, text: str, alphabet
 @pytest.mark.parametrize("room", [3, 1 << 16])
 @pytest.mark.parametrize("strands", [1, 2])
 def test_scores_that_may_not_have_fitted(monkeypatch: pytest.MonkeyPatch, strands: int, room: int) -> None:
-    """Of one strand, also where they are more than there was room for."""
+    """Find those of one strand, also where they are more than there was room for."""
     import cupy
 
-    monkeypatch.setattr(best_device, "FEW", room)
+    monkeypatch.setattr(best_device, "OVER_ROOM", room)
     scores = np.random.default_rng(strands).integers(launches.OVER - 20, launches.OVER + 2, (7, 90 * strands), np.int32)
     for strand in range(strands):
         places = best_device._over(cupy.asarray(scores), strands, strand)
