@@ -5,7 +5,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -82,12 +82,14 @@ def _remove(directory: Path) -> None:
         directory.rmdir()
 
 
-@contextmanager
-def progress(args: argparse.Namespace) -> Iterator[OnProgress | None]:
+def progress(args: argparse.Namespace) -> AbstractContextManager[OnProgress | None]:
     """Show how far a run is, unless --quiet."""
-    if args.quiet:
-        yield None
-        return
+    return nullcontext() if args.quiet else showing()
+
+
+@contextmanager
+def showing() -> Iterator[OnProgress]:
+    """Show how far something is, and that kernels are compiled meanwhile."""
     shown = Progress()
     LISTENERS.append(shown.compiling)
     try:

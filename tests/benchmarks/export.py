@@ -23,7 +23,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent))
 import record
 
-OURS = str(Path(sys.executable).with_name("tidalign"))
+OURS = shutil.which("tidalign", path=os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))) or "tidalign"
 LIFTED = ("--lift",)
 KINDS = (
     *(("paf", ()), ("paf", ("--cigar", "M")), ("sam", ()), ("sam", LIFTED), ("tsv", ()), ("parquet", ())),

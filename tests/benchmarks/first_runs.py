@@ -2,7 +2,8 @@
 
 python first_runs.py RESULT.json [--device cpu] [--repeats 2] [--before FOLDER]
 
-Commands: 1,000 pairs of 150 letters to SAM; two yeast chromosomes' windows to MAF; a search of proteins (all of tests/data); `demo`; `check`.
+Commands: 1,000 pairs of 150 letters to SAM, by penalties, local ones by scores, and extensions; two yeast chromosomes' windows to MAF; a search of proteins
+(all of tests/data); `demo`; `check`.
 FOLDER: a checkout of another commit (its `.src` is used), measured by the same commands, in turns. Each first run has a cache of its own that is empty; CuPy's
 is moved there too.
 """
@@ -34,6 +35,8 @@ def commands(folder: Path, device: str) -> dict[str, list[str]]:
     proteins = [str(DATA / "search" / f"{name}.faa.gz") for name in ("queries", "proteins")]
     found = {
         "pairs": ["pairs", "reads.seq", "-o", "out.sam"],
+        "pairs by scores": ["pairs", "reads.seq", "-o", "out.sam", "--span=local", "--scoring=match:2,mismatch:-4,gap:4,2"],
+        "extensions": ["pairs", "reads.seq", "-o", "out.sam", "--span=extension", "--zdrop=400", "--scoring=match:2,mismatch:-4,gap:4,2"],
         "genome": ["genome", *yeasts, "-o", "out.maf"],
         "search": ["search", *proteins, "-o", "out.m8", "--matrix=blosum62"],
     }
@@ -44,7 +47,8 @@ def measure(words: list[str], folder: Path, sources: Path, cache: Path) -> dict[
     """Run a command: seconds, and processor seconds of it and its processes."""
     for left in ("demo", "out.sam.run", "out.maf.run", "out.m8.run"):
         shutil.rmtree(folder / left, ignore_errors=True)
-    environment = os.environ | {"PYTHONPATH": str(sources), "XDG_CACHE_HOME": str(cache), "CUPY_CACHE_DIR": str(cache / "cupy"), "NUMBA_CACHE_DIR": ""}
+    paths = os.pathsep.join((str(sources), os.environ.get("PYTHONPATH", "")))
+    environment = os.environ | {"PYTHONPATH": paths, "XDG_CACHE_HOME": str(cache), "CUPY_CACHE_DIR": str(cache / "cupy"), "NUMBA_CACHE_DIR": ""}
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     done = subprocess.run([sys.executable, "-m", "tidalign", *words], cwd=folder, env=environment, capture_output=True, text=True)
     seconds, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -4,6 +4,7 @@ import argparse
 import platform
 import re
 import time
+from collections.abc import Iterable
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
@@ -11,10 +12,13 @@ from typing import Any
 
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import usable
+from tidalign.cluster.task import cores
+from tidalign.kernels.runtime import precompile
 from tidalign.pipeline.device import CPU, GPU, Device
 from tidalign.pipeline.errors import Damaged, ManifestMismatch
 from tidalign.workflows.answer import answer
 from tidalign.workflows.commands.export import RESULTS
+from tidalign.workflows.compiling import LISTS
 from tidalign.workflows.progress import Progress
 from tidalign.workflows.status import Exit
 
@@ -48,7 +52,17 @@ def command(args: argparse.Namespace) -> Exit:
     made = [_compile(devices)] if args.compile else []
     if args.calibrate:
         _calibrate(devices)
-    return max([*made, *(_self_test(device, every=args.compile) for device in devices)])
+    LISTS[:] = lists = _longest() if any(device.takes_gpu for device in devices) else []
+    with precompile.ahead(lists, cores() - 1):
+        return max([*made, *(_self_test(device, every=args.compile) for device in devices)])
+
+
+def _longest() -> precompile.Lists:
+    """List the kernels that take longest to compile of what a GPU's test compares it with."""
+    from tidalign.pipeline.genome.parameters import GenomeParameters
+    from tidalign.pipeline.genome.stages.unit import costs_of
+
+    return [("tidalign.kernels.commit.precompiled", (8 * costs_of(GenomeParameters()).compiled[3].dtype.itemsize, False))]
 
 
 def _compile(devices: list[Device]) -> Exit:
@@ -168,7 +182,6 @@ def _packages() -> list[str]:
 
 def _machine() -> list[Device]:
     """Print what alignments run on; gives the devices to test."""
-    from tidalign.cluster.task import cores
     from tidalign.kernels.runtime import vectors as vectors_host
     from tidalign.kernels.runtime.bases import bases
     from tidalign.kernels.runtime.compiler import CUPYS_MOVED
@@ -198,13 +211,12 @@ def _machine() -> list[Device]:
 DEFAULT = "affine:4,6,2"
 
 
-def _self_test(device: Device, *, every: bool) -> Exit:
-    """Compare alignments by the default penalties with known ones; every: by all models, each of which has kernels of its own to compile."""
+def _compare(device: Device, models: Iterable[str]) -> tuple[list[str], int]:
+    """Align what is known by these gap models, and on a GPU two small genomes. Returns a line for each that is wrong, and how many were compared."""
     from tidalign.workflows.table import align
 
-    began = time.monotonic()
     wrong, tried = [], 0
-    for model in next(iter(KNOWN.values())) if every else (DEFAULT,):
+    for model in models:
         table = align([query for query, _ in KNOWN], [target for _, target in KNOWN], penalties=model, device=device.name)
         for row, answers in zip(table.to_pylist(), KNOWN.values(), strict=True):
             tried += 1
@@ -217,6 +229,16 @@ def _self_test(device: Device, *, every: bool) -> Exit:
         tried += 1
         if not warm_up(GenomeParameters(), device).equals(warm_up(GenomeParameters())):
             wrong.append("two small genomes: other alignments on the gpu than on the cpu")
+    return wrong, tried
+
+
+def _self_test(device: Device, *, every: bool) -> Exit:
+    """Compare alignments by the default penalties with known ones; every: by all models, each of which has kernels of its own to compile."""
+    from tidalign.workflows.running import showing
+
+    began = time.monotonic()
+    with showing():
+        wrong, tried = _compare(device, next(iter(KNOWN.values())) if every else (DEFAULT,))
     for line in wrong:
         answer(f"wrong: {line}")
     seconds = time.monotonic() - began

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from tidalign.kernels.local.uploaded import Uploaded
 from tidalign.kernels.runtime import compiler
 
-SHAPES = ((4, 16), (4, 24), (4, 32), (8, 20), (8, 24), (8, 32), (16, 24), (16, 32))
+SHAPES = ((4, 16), (4, 24), (4, 32), (8, 20), (8, 24), (8, 28), (8, 32), (16, 20), (16, 24), (16, 28), (16, 32))
 """Lanes of a team and rows of a lane, by the height of the strip that they make. A query takes the first strip that holds it, or several of the last."""
 
 TABLE_SHAPES = ((4, 16), (8, 16), (16, 16))
@@ -22,7 +22,7 @@ SOURCE = "local/device/forms.cu"
 TALLEST = 16 * 32
 """Rows of the tallest strip."""
 
-STACKED = {True: (24,), False: (20, 24, 32)}
+STACKED = {True: (20, 24), False: (20, 24, 32)}
 """Rows of a lane where a query of a product takes several strips of 16 lanes, with tables and without: those that leave the fewest cells below its end."""
 
 LOW = (16, 16)
