@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
+from hashlib import shake_256
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -209,16 +210,21 @@ WARM_HITS = 64
 """By chance, at most, between the sequences that kernels are warmed up with: each is an anchor, as any score will do."""
 
 
+def made_up() -> tuple[bytes, bytes]:
+    """Make two small sequences, target and query, that differ in some letters and a gap: the same for ever, as answers are known."""
+    target = np.frombuffer(b"ACGT", np.uint8)[np.frombuffer(shake_256(b"tidalign").digest(LETTERS), np.uint8) & 3]
+    query = np.where(np.arange(LETTERS) % 97 == 0, np.roll(target, 1), target)
+    return target.tobytes(), np.delete(query, slice(1500, 1510)).tobytes()
+
+
 def warm_up(parameters: GenomeParameters, device: Device = CPU) -> Any:
-    """Align two small made-up sequences with these parameters: what is compiled for them is kept on disk, where worker processes find it. Returns the rows
-    (`GENOME_ALIGNMENTS`), the same on every device."""
+    """Align two small made-up sequences (`made_up`), by any score, with these parameters: what is compiled for them is kept on disk, where worker processes
+    find it. Returns the rows (`GENOME_ALIGNMENTS`), the same on every device."""
     step = max(1, int(chance_hits(LETTERS, LETTERS, parameters) / WARM_HITS))  # of a light seed few places are looked for
     any_score = replace(parameters, strand="plus", hspthresh=1, gappedthresh=1, filters=(), cells=None, seconds=None, step=step)
-    letters = np.random.default_rng(1).choice(np.frombuffer(b"ACGT", np.uint8), LETTERS)
-    changed = np.where(np.arange(LETTERS) % 97 == 0, np.roll(letters, 1), letters)
     with tempfile.TemporaryDirectory(prefix="tidalign-") as folder:
-        for name, sequence in (("target", letters), ("query", np.delete(changed, slice(1500, 1510)))):
-            Path(folder, f"{name}.fa").write_bytes(b">%s\n%s\n" % (name.encode(), sequence.tobytes()))
+        for name, letters in zip(("target", "query"), made_up(), strict=True):
+            Path(folder, f"{name}.fa").write_bytes(b">%s\n%s\n" % (name.encode(), letters))
         source = GenomeSource((Pair("pair", f"{folder}/target.fa", f"{folder}/query.fa"),))
         rundir.create(folder, any_score.to_json(), source.to_json(), GENOMES)
         write_manifest(folder, read_all(folder, source))

@@ -44,7 +44,7 @@ def test_what_is_compiled_beforehand(capsys, monkeypatch) -> None:
     monkeypatch.setattr(check, "usable", mock.Mock(side_effect=NoWorkers("none")))
     wrong = ""
     assert cli.main(["check", "--compile"]) == 0
-    assert "2 of 2 commands ran" in (said := capsys.readouterr().out) and "8 of 8 known answers" in said
+    assert "2 of 2 commands ran" in (said := capsys.readouterr().out) and "9 of 9 known answers" in said
     wrong = "pairs a b: killed"
     assert cli.main(["check", "--compile"]) == 1
     assert "wrong: pairs a b: killed" in (said := capsys.readouterr().out) and "1 of 2 commands ran" in said
@@ -96,6 +96,18 @@ def test_a_numba_that_keeps_kernels_otherwise_is_named(capsys, monkeypatch) -> N
     monkeypatch.setattr(numba_internals, "difference", lambda: "numba.core.caching.Cache.load_overload")
     assert cli.main(["check"]) == 0
     assert "keeps kernels in a way of its own (numba.core.caching.Cache.load_overload)" in capsys.readouterr().out
+
+
+def test_the_answer_for_genomes_is_that_of_lastz() -> None:
+    rows = (Path(__file__).parents[2] / "data" / "genomes" / "made_up.tsv").read_text().splitlines()
+    assert check.digest(row for row in rows if not row.startswith("#")) == check.GENOMES
+    assert check._compare(CPU, (), genomes=True) == ([], 1)
+
+
+def test_a_wrong_answer_for_genomes_is_told(monkeypatch) -> None:
+    monkeypatch.setattr(check, "GENOMES", "0" * 64)
+    (told,), tried = check._compare(CPU, (), genomes=True)
+    assert tried == 1 and told.startswith("two small genomes on the cpu: expected LASTZ's alignments, 000000000000, found ")
 
 
 def test_gpus_are_named_and_tested(capsys, monkeypatch) -> None:
