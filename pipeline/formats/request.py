@@ -15,7 +15,14 @@ class Batches(Protocol):
         """Record batches in order, all columns or those named."""
 
 
-class Rows(Batches, Protocol):
+class Parts(Batches, Protocol):
+    """Give them in parts, too, which threads read at a time."""
+
+    def parts(self, columns: list[str] | None = None) -> Iterator[Call[Iterable[Any]]]:
+        """Cut the same into parts, in order: for each what a thread calls for its record batches."""
+
+
+class Rows(Parts, Protocol):
     """Give the rows of a run, as `export` takes them from results of any kind."""
 
     @property

@@ -4,8 +4,9 @@ A block of the input is read, cut into chunks and written by itself, so that blo
 by any worker, again after a crash, and give the same files.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidalign.pipeline.errors import ManifestMismatch
+from tidalign.pipeline.in_turn import Call
 from tidalign.pipeline.pairs.aligner import Aligner, Lengths, described
 from tidalign.pipeline.pairs.input.index import PairBlock
 from tidalign.pipeline.pairs.input.packed import packed_block
@@ -161,11 +163,20 @@ class Names:
 
     def to_batches(self, columns: list[str] | None = None) -> Iterator[Any]:
         """Record batches, all columns or those named, `ordinal` among them."""
+        for part in self.parts(columns):
+            yield from part.do()
+
+    def parts(self, columns: list[str] | None = None) -> Iterator[Call[Iterable[Any]]]:
+        """Give what makes the batches of each block, in order."""
         for block in self.manifest.blocks:
-            paths = (chunk_path(self.directory, chunk["id"]) for chunk in block["chunks"])
-            tables = [open_table(path).read(columns=list(columns or NAME_COLUMNS)) for path in paths]
-            if tables:
-                yield from pa.concat_tables(tables).sort_by("ordinal").combine_chunks().to_batches()
+            paths = [chunk_path(self.directory, chunk["id"]) for chunk in block["chunks"]]
+            yield Call(partial(_batches, paths, list(columns or NAME_COLUMNS)))
+
+
+def _batches(paths: list[str], columns: list[str]) -> list[Any]:
+    """Read columns of the chunks of a block, by ordinal."""
+    tables = [open_table(path).read(columns=columns) for path in paths]
+    return list(pa.concat_tables(tables).sort_by("ordinal").combine_chunks().to_batches()) if tables else []
 
 
 def read_chunk(directory: str, chunk: str, start: int, stop: int) -> Any:

@@ -113,8 +113,13 @@ class RunResults(Generic[M]):
 
     def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Give record batches of at most `BATCH_ROWS` rows and, but for a longer row, `BATCH_BYTES` in order, all columns or those named."""
+        for part in self.parts(columns):
+            yield from part.do()
+
+    def parts(self, columns: list[str] | None = None) -> Iterator[Call[Iterable[pa.RecordBatch]]]:
+        """Give what makes the batches of `to_batches`, in order."""
         for read in self._readers(self._checked(columns)):
-            yield from batches(read)
+            yield Call(partial(batches, read))
 
     def _checked(self, columns: list[str] | None) -> list[str]:
         """Give the columns that are wanted, all where None. ValueError for what is no list of some of them, each once."""

@@ -5,8 +5,9 @@ contig before the end in its name, as `samtools faidx` cuts it. Without one it i
 reads the file, but not for who compares its header with the genome.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalign.kernels.text.lines import copy_ranges, numbers_behind
+from tidalign.pipeline.device import cores
 from tidalign.pipeline.errors import InputError, MissingInput, shown
-from tidalign.pipeline.formats.request import Batches
+from tidalign.pipeline.formats.request import Parts
+from tidalign.pipeline.in_turn import in_turn
 from tidalign.pipeline.text import content_of
 
 Numbers = npt.NDArray[np.int64]
+
+READERS = 4
+"""Threads that look at names, at most: each holds those of a block of the input."""
 
 _EXPECTED = "a target named chr:start-end, from 1 and both ends included, as `samtools faidx` names it"
 
@@ -62,14 +68,24 @@ def place(rows: Any, name: str) -> Any:
 Where = Callable[[str, int], tuple[str, int]]
 
 
-def contigs(rows: Batches, fai: str, where: Where = lambda role, ordinal: ("--lift", ordinal + 1)) -> Contigs:
+def contigs(rows: Parts, fai: str, where: Where = lambda role, ordinal: ("--lift", ordinal + 1)) -> Contigs:
     """Find the contigs of all targets, and look at every name. InputError for one that says no place, or a wrong one.
 
     fai: path of that file; empty: there is none. where: says the file and record of a target.
     """
     known = _read(fai) if fai else None
     lengths: dict[str, int] = {}
-    for batch in rows.to_batches(["ordinal", "target_name", "target_length"]):
+    parts = (part.then(partial(_ends, known, fai, where)) for part in rows.parts(["ordinal", "target_name", "target_length"]))
+    for ends in in_turn(parts, min(READERS, cores())):
+        for name, letters in ends:
+            lengths[name] = max(lengths.get(name, 0), letters)
+    return known or Contigs(*_columns(lengths), whole=False)
+
+
+def _ends(known: Contigs | None, fai: str, where: Where, part: Callable[[], Iterable[Any]]) -> list[tuple[str, int]]:
+    """Look at the names of some targets; returns the contigs in them, none where they are known, with the largest end on each."""
+    found: list[tuple[str, int]] = []
+    for batch in part():
         contig, start, end = _placed(batch, known)
         wrong = (end < 0) | (end - start + 1 != batch["target_length"].to_numpy())
         if known:
@@ -82,9 +98,8 @@ def contigs(rows: Batches, fai: str, where: Where = lambda role, ordinal: ("--li
         names = pc.dictionary_encode(contig)
         last = np.zeros(len(names.dictionary), np.int64)
         np.maximum.at(last, names.indices.to_numpy(), end)
-        for name, letters in zip(names.dictionary.to_pylist(), last.tolist(), strict=True):
-            lengths[name] = max(lengths.get(name, 0), letters)
-    return known or Contigs(*_columns(lengths), whole=False)
+        found += zip(names.dictionary.to_pylist(), last.tolist(), strict=True)
+    return found
 
 
 def _columns(lengths: dict[str, int]) -> tuple[Any, Numbers]:

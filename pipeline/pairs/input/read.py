@@ -6,14 +6,17 @@ A block's table is in `schema.PAIRS`; blocks follow each other and hold every pa
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from tidalign.pipeline.device import cores
 from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.files.decompress import PLAIN_BYTES, changed, crc32, plain_range, range_pieces
 from tidalign.pipeline.files.sniff import Input, sniff, waits
+from tidalign.pipeline.in_turn import WRITERS, Call, in_turn
 from tidalign.pipeline.pairs.input import table_index, tables
 from tidalign.pipeline.pairs.input.index import BLOCK_BASES, Blocks, Counted, PairBlock, RecordSpan, block_bases, count_marks, cut
 from tidalign.pipeline.pairs.input.records import FORMATS, FOUR_LINES, find_lines, gathered, marked, parse
@@ -191,7 +194,8 @@ def plan(source: PairSource, *, block_bases: int | None = None) -> list[PairBloc
     cutting = blocks(source, block_bases=block_bases)
     if cutting is None:
         return None
-    return [block for place, (count, argument) in enumerate(cutting.tasks) for block in cutting.hear(place, count(argument))]
+    counted = in_turn((Call(partial(count, argument)) for count, argument in cutting.tasks), min(WRITERS, cores()))
+    return [block for place, found in enumerate(counted) for block in cutting.hear(place, found)]
 
 
 def read_block(source: PairSource, block: PairBlock) -> Any:
