@@ -15,14 +15,14 @@ class Batches(Protocol):
         """Record batches in order, all columns or those named."""
 
 
-class Parts(Batches, Protocol):
-    """Give them in parts, too, which threads read at a time."""
+class Pieces(Batches, Protocol):
+    """Give them in pieces, too, which threads read at a time."""
 
-    def parts(self, columns: list[str] | None = None) -> Iterator[Call[Iterable[Any]]]:
-        """Cut the same into parts, in order: for each what a thread calls for its record batches."""
+    def pieces_of(self, columns: list[str] | None = None) -> Iterator[Call[Iterable[Any]]]:
+        """Cut the same into pieces, in order: for each what a thread calls for its record batches."""
 
 
-class Rows(Parts, Protocol):
+class Rows(Pieces, Protocol):
     """Give the rows of a run, as `export` takes them from results of any kind."""
 
     @property

@@ -163,10 +163,10 @@ class Names:
 
     def to_batches(self, columns: list[str] | None = None) -> Iterator[Any]:
         """Record batches, all columns or those named, `ordinal` among them."""
-        for part in self.parts(columns):
-            yield from part.do()
+        for piece in self.pieces_of(columns):
+            yield from piece.do()
 
-    def parts(self, columns: list[str] | None = None) -> Iterator[Call[Iterable[Any]]]:
+    def pieces_of(self, columns: list[str] | None = None) -> Iterator[Call[Iterable[Any]]]:
         """Give what makes the batches of each block, in order."""
         for block in self.manifest.blocks:
             paths = [chunk_path(self.directory, chunk["id"]) for chunk in block["chunks"]]

@@ -113,11 +113,11 @@ class RunResults(Generic[M]):
 
     def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Give record batches of at most `BATCH_ROWS` rows and, but for a longer row, `BATCH_BYTES` in order, all columns or those named."""
-        for part in self.parts(columns):
-            yield from part.do()
+        for piece in self.pieces_of(columns):
+            yield from piece.do()
 
-    def parts(self, columns: list[str] | None = None) -> Iterator[Call[Iterable[pa.RecordBatch]]]:
-        """Give what makes the batches of `to_batches`, in order."""
+    def pieces_of(self, columns: list[str] | None = None) -> Iterator[Call[Iterable[pa.RecordBatch]]]:
+        """Give what makes the batches of `to_batches`, in order (`formats.request.Pieces`)."""
         for read in self._readers(self._checked(columns)):
             yield Call(partial(batches, read))
 
@@ -157,8 +157,7 @@ class RunResults(Generic[M]):
 
     def pieces(self, letters: bool = False) -> Iterator[Call[Iterable[pa.RecordBatch]]]:
         """Give what makes the batches that formats take, in order (`formats.request.Rows`); a kind of run that has `letters` beside its rows adds them."""
-        for read in self._readers(self.schema.names):
-            yield Call(partial(batches, read))
+        return self.pieces_of()
 
     def groups(self, most: int) -> Iterator[Call[Iterable[pa.Table]]]:
         """Give what makes tables of all rows of at most `most` bytes each (`formats.request.Rows`); where pieces are small, threads read them."""

@@ -245,7 +245,8 @@ def digest(lines: Iterable[str]) -> str:
 
 
 def _self_test(device: Device, *, every: bool) -> Exit:
-    """Compare alignments by the default penalties with known ones; every: by all models, each of which has kernels of its own to compile."""
+    """Compare alignments by the default penalties with known ones, and on a GPU genomes; every: by all models, each of which has kernels of its own to compile,
+    and genomes."""
     from tidalign.workflows.running import showing
 
     began = time.monotonic()

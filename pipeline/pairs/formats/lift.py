@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from tidalign.kernels.text.lines import copy_ranges, numbers_behind
 from tidalign.pipeline.device import cores
 from tidalign.pipeline.errors import InputError, MissingInput, shown
-from tidalign.pipeline.formats.request import Parts
+from tidalign.pipeline.formats.request import Pieces
 from tidalign.pipeline.in_turn import in_turn
 from tidalign.pipeline.text import content_of
 
@@ -68,24 +68,24 @@ def place(rows: Any, name: str) -> Any:
 Where = Callable[[str, int], tuple[str, int]]
 
 
-def contigs(rows: Parts, fai: str, where: Where = lambda role, ordinal: ("--lift", ordinal + 1)) -> Contigs:
+def contigs(rows: Pieces, fai: str, where: Where = lambda role, ordinal: ("--lift", ordinal + 1)) -> Contigs:
     """Find the contigs of all targets, and look at every name. InputError for one that says no place, or a wrong one.
 
     fai: path of that file; empty: there is none. where: says the file and record of a target.
     """
     known = _read(fai) if fai else None
     lengths: dict[str, int] = {}
-    parts = (part.then(partial(_ends, known, fai, where)) for part in rows.parts(["ordinal", "target_name", "target_length"]))
-    for ends in in_turn(parts, min(READERS, cores())):
+    pieces = (piece.then(partial(_ends, known, fai, where)) for piece in rows.pieces_of(["ordinal", "target_name", "target_length"]))
+    for ends in in_turn(pieces, min(READERS, cores())):
         for name, letters in ends:
             lengths[name] = max(lengths.get(name, 0), letters)
     return known or Contigs(*_columns(lengths), whole=False)
 
 
-def _ends(known: Contigs | None, fai: str, where: Where, part: Callable[[], Iterable[Any]]) -> list[tuple[str, int]]:
+def _ends(known: Contigs | None, fai: str, where: Where, piece: Callable[[], Iterable[Any]]) -> list[tuple[str, int]]:
     """Look at the names of some targets; returns the contigs in them, none where they are known, with the largest end on each."""
     found: list[tuple[str, int]] = []
-    for batch in part():
+    for batch in piece():
         contig, start, end = _placed(batch, known)
         wrong = (end < 0) | (end - start + 1 != batch["target_length"].to_numpy())
         if known:

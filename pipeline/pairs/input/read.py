@@ -16,7 +16,7 @@ from tidalign.pipeline.device import cores
 from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.files.decompress import PLAIN_BYTES, changed, crc32, plain_range, range_pieces
 from tidalign.pipeline.files.sniff import Input, sniff, waits
-from tidalign.pipeline.in_turn import WRITERS, Call, in_turn
+from tidalign.pipeline.in_turn import Call, in_turn
 from tidalign.pipeline.pairs.input import table_index, tables
 from tidalign.pipeline.pairs.input.index import BLOCK_BASES, Blocks, Counted, PairBlock, RecordSpan, block_bases, count_marks, cut
 from tidalign.pipeline.pairs.input.records import FORMATS, FOUR_LINES, find_lines, gathered, marked, parse
@@ -194,7 +194,7 @@ def plan(source: PairSource, *, block_bases: int | None = None) -> list[PairBloc
     cutting = blocks(source, block_bases=block_bases)
     if cutting is None:
         return None
-    counted = in_turn((Call(partial(count, argument)) for count, argument in cutting.tasks), min(WRITERS, cores()))
+    counted = in_turn((Call(partial(count, argument)) for count, argument in cutting.tasks), cores())
     return [block for place, found in enumerate(counted) for block in cutting.hear(place, found)]
 
 

@@ -111,7 +111,7 @@ def test_a_wrong_answer_for_genomes_is_told(monkeypatch) -> None:
 
 
 def test_gpus_are_named_and_tested(capsys, monkeypatch) -> None:
-    """What takes longest to compile of the genomes that both devices align is compiled by other processes meanwhile."""
+    """Have other processes compile meanwhile what takes longest of what a GPU's test needs."""
     tested, compiled = [], []
     monkeypatch.setattr(check, "usable", lambda: {"0": "NVIDIA H200"})
     monkeypatch.setattr(check, "_self_test", lambda device, every: tested.append(device) or check.Exit.COMPLETE)

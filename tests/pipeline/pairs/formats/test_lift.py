@@ -1,12 +1,14 @@
 """Places on contigs: what stands there is what was aligned, whatever the format; names that say no place are refused."""
 
 import re
+import time
 
 import bam_reader
 import numpy as np
 import pytest
 
 from tidalign.pipeline.errors import InputError, MissingInput
+from tidalign.pipeline.pairs.formats import lift
 
 GENOME = {name: bytes(np.random.default_rng(place).choice(list(b"ACGT"), 500 + place).tolist()) for place, name in enumerate(("chr2", "chr1", "HLA-A*01:01"))}
 
@@ -89,6 +91,25 @@ def test_names_that_say_no_place(make_run, row, tmp_path, name: str, length: int
     for format in ("sam", "bam", "paf", "tsv"):
         with pytest.raises(InputError, match=said):
             results.export(tmp_path / "out", format=format, lift="")
+
+
+def test_contigs_come_as_they_appear_whichever_thread_is_first(make_run, row, tmp_path, monkeypatch) -> None:
+    """Look at several blocks at once, the first ones the slowest; the first name that is wrong is told."""
+    first = lift._placed
+
+    def slowly(batch, known):
+        time.sleep(0.2 if batch["ordinal"][0].as_py() < 8 else 0.0)
+        return first(batch, known)
+
+    monkeypatch.setattr(lift, "_placed", slowly)
+    monkeypatch.setattr(lift, "cores", lambda: 4)
+    rows = [row(f"q{number}", f"c{-number // 3}:{number + 1}-{number + 4}") for number in range(20)]
+    results = make_run(rows, block=4)
+    assert lift.contigs(results, "").names.to_pylist() == list(dict.fromkeys(each["target_name"].partition(":")[0] for each in rows))
+    for place in (17, 6):
+        rows[place]["target_name"] = "nowhere"
+    with pytest.raises(InputError, match="record 7: .* found 'nowhere'"):
+        lift.contigs(make_run(rows, block=4), "")
 
 
 def test_windows_over_a_contigs_end_and_whole_contigs(make_run, row, tmp_path) -> None:
