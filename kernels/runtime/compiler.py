@@ -234,7 +234,7 @@ def launch(function: Kernel, blocks: int, threads: int, *arguments: Any, shared_
 
 
 THREADS, BLOCKS = 256, 1 << 12
-"""Of a launch whose threads take one of many after the other."""
+"""Say how many threads a block has, and how many blocks there are at most, of a launch whose threads take one of many after the other."""
 
 
 def launch_each(name: str, entry: str, count: int, *arguments: Any) -> None:

@@ -132,6 +132,10 @@ def find_seq(text, at_line_start, skip, longest_name, longest_header, spans):
     return spans.shape[1]
 
 
+FINDERS = {"fasta": find_fasta, "fastq": find_fastq, "seq": find_seq}
+"""What finds the records of each format."""
+
+
 @jit
 def measure(spans, first, step, names, lengths, codes):
     """Sum up every `step`-th record from `first` on: where its name ends among names (int32[n + 1]), its letters, where its codes end (int64[n + 1]); the

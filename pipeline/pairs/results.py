@@ -24,8 +24,8 @@ from tidalign.pipeline.store.layout import PAIRS
 from tidalign.pipeline.store.results import Reader, RunResults, batches, read_rows
 from tidalign.pipeline.text import in_batches, in_order
 
-LETTERS = 6_000_000
-"""Letters of the input that a thread reads at once, both sides together, about: a block has many times as many."""
+LETTERS = 18_000_000
+"""Letters of the input that a thread reads at once, both sides together, about: of fewer, threads wait for each other's turns of the interpreter."""
 
 
 class Results(RunResults[PairManifest]):

@@ -69,7 +69,7 @@ def test_the_time_left_rises_only_by_much(base: Path) -> None:
     assert 1 <= len(rises) <= 3 and all(after >= 1.8 * before for before, after in rises), "of seconds that are rounded"
 
 
-PAIRS, TEXT = ("tidalign.kernels.pairwise.precompiled", ()), ("tidalign.kernels.text.precompiled", (False,))
+PAIRS, TEXT = ("tidalign.kernels.pairwise.precompiled", ()), ("tidalign.kernels.text.precompiled", (False, "seq"))
 
 
 def test_kernels_are_those_of_the_run_that_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,8 +78,10 @@ def test_kernels_are_those_of_the_run_that_goes_on(monkeypatch: pytest.MonkeyPat
     compiling.LISTS[:] = [PAIRS, TEXT]
     found = compiling.kernels()
     assert found
-    assert "of 17 kernels" in found.state(0) or "the last kernels" in found.state(0)
-    modules = {f"kernels.wavefront.{name}" for name in ("host", "rows", "trace", "solve", "batch")} | {"kernels.text.writing", "kernels.text.records"}
+    assert "of 22 kernels" in found.state(0) or "the last kernels" in found.state(0)
+    modules = {f"kernels.wavefront.{name}" for name in ("host", "rows", "trace", "solve", "batch")} | {
+        f"kernels.text.{name}" for name in ("writing", "records", "lines")
+    }
     assert {folder.rpartition("-")[0] for folder, _ in found._costs} == modules
     assert 5 < sum(found._costs.values()) < 30
     monkeypatch.setattr(compiling, "difference", lambda: "another numba")

@@ -176,9 +176,9 @@ class Counted:
         return RecordIndex(self._marks[known], self._letters[known], self._positions[known], self._line_starts[known])
 
 
-def block_bases(letters: float) -> int:
-    """Tell the letters of a block of an input with about so many."""
-    return int(min(BLOCK_BASES, max(MIN_BASES, letters / BLOCKS)))
+def block_bases(letters: float, most: int = BLOCK_BASES) -> int:
+    """Tell the letters of a block, at most, of an input with about so many."""
+    return int(min(most, max(MIN_BASES, letters / BLOCKS)))
 
 
 def cut(indexes: Sequence[tuple[RecordIndex, int]], first: int, pairs: int, bases: int, *, more: bool = False) -> list[tuple[int, int]]:

@@ -20,8 +20,6 @@ from tidalign.pipeline.pairs.input.read import PairSource, reached
 from tidalign.pipeline.pairs.pack import RecordPlace, column, pack_pairs, packed, pair_table
 from tidalign.pipeline.schema import CHUNK
 
-_FINDERS = {"fasta": records.find_fasta, "fastq": records.find_fastq, "seq": records.find_seq}
-
 
 def packed_block(source: PairSource, block: PairBlock, *, ambiguous: str) -> Any:
     """Read the pairs of a planned block in `schema.CHUNK`; None where what is in it must be looked at more closely: errors, names and letters that few files
@@ -163,7 +161,7 @@ def _found(text: Input, span: RecordSpan) -> tuple[npt.NDArray[np.uint8], npt.ND
         return None
     content, spans = np.frombuffer(read, np.uint8), np.empty((5, span.records), np.int64)
     content.flags.writeable = False  # whatever it was read into: kernels are compiled for one type of it
-    whole = _FINDERS[text.format](content, span.line_start, span.skip, MOST_NAME, MOST_HEADER, spans) == span.records
+    whole = records.FINDERS[text.format](content, span.line_start, span.skip, MOST_NAME, MOST_HEADER, spans) == span.records
     return (content, spans) if whole else None
 
 

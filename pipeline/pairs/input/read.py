@@ -121,12 +121,12 @@ def inspect(
 class TextBlocks(Blocks):
     """Cuts text files, of which the i-th records, or two that follow each other, are a pair."""
 
-    def __init__(self, source: PairSource, bases: int | None) -> None:
+    def __init__(self, source: PairSource, most: int) -> None:
         self._paths = [text.path for text in source.inputs]
         self._texts = [text for text in source.inputs if text.format != "empty"]
         self._alphabet, self._each = source.alphabet, 2 if source.interleaved else 1
         self._counted = [Counted(text) for text in self._texts]
-        self._bases = bases or block_bases(sum(counted.letters for counted in self._counted))
+        self._bases = block_bases(sum(counted.letters for counted in self._counted), most)
         self._given = self._first = 0
         # The files in turns, so that both are known up to about the same pair.
         self._turns = sorted((place, file) for file, counted in enumerate(self._counted) for place in range(len(counted.tasks)))
@@ -180,8 +180,9 @@ class TextBlocks(Blocks):
         return count_pairs(list(counts), list(counts.values()), interleaved=self._each == 2)
 
 
-def blocks(source: PairSource, *, block_bases: int | None = None) -> Blocks | None:
-    """Make what cuts an input into blocks of about `block_bases` letters, `index.block_bases` where None; None if only in sequence (`stream_blocks`)."""
+def blocks(source: PairSource, *, block_bases: int = BLOCK_BASES) -> Blocks | None:
+    """Make what cuts an input into blocks of about `block_bases` letters, less of a short one (`index.block_bases`); None if only in sequence
+    (`stream_blocks`)."""
     if not source.has_ranges:
         return None
     if source.inputs[0].is_table:
@@ -189,7 +190,7 @@ def blocks(source: PairSource, *, block_bases: int | None = None) -> Blocks | No
     return TextBlocks(source, block_bases)
 
 
-def plan(source: PairSource, *, block_bases: int | None = None) -> list[PairBlock] | None:
+def plan(source: PairSource, *, block_bases: int = BLOCK_BASES) -> list[PairBlock] | None:
     """Cut a whole input into blocks; None if it can only be read in sequence. Raises InputError for files whose numbers of records do not fit."""
     cutting = blocks(source, block_bases=block_bases)
     if cutting is None:
@@ -237,14 +238,14 @@ def _read_span(text: Input, span: RecordSpan, first: int, alphabet: str, qualiti
     return parse(form, lines[int(marks[span.skip]) : int(marks[last])], text.path, first, alphabet, qualities)
 
 
-def stream_blocks(source: PairSource, *, block_bases: int | None = None) -> Iterator[tuple[PairBlock, Any]]:
+def stream_blocks(source: PairSource, *, block_bases: int = BLOCK_BASES) -> Iterator[tuple[PairBlock, Any]]:
     """Read every block with its pairs, from the input's beginning to its end. Raises InputError as soon as something wrong is met."""
     planned = plan(source, block_bases=block_bases)
     if planned is not None:
         yield from ((block, read_block(source, block)) for block in planned)
         return
     first = 0
-    sides = stream_pairs(source.inputs, interleaved=source.interleaved, alphabet=source.alphabet, bases=block_bases or BLOCK_BASES, qualities=source.whole)
+    sides = stream_pairs(source.inputs, interleaved=source.interleaved, alphabet=source.alphabet, bases=block_bases, qualities=source.whole)
     for number, (query, target) in enumerate(sides):
         pairs = pair_table(source.queries, first, query, target, same_names=source.same_names)
         yield PairBlock(number, first, len(pairs), digest=_digest(pairs) if source.has_pipe else ""), pairs

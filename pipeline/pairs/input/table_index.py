@@ -72,8 +72,8 @@ def index_table(measured: Sequence[tuple[list[int], list[float]]]) -> RecordInde
 class TableBlocks(Blocks):
     """Cuts a table, when all of it was measured."""
 
-    def __init__(self, table: Input, columns: tuple[str, str], bases: int | None) -> None:
-        self._bases = bases
+    def __init__(self, table: Input, columns: tuple[str, str], most: int) -> None:
+        self._most = most
         self._measured: list[Any] = []
         super().__init__([(measure, (table, columns, unit)) for unit in range(tables.units(table))])
         if not self.tasks:
@@ -92,7 +92,7 @@ class TableBlocks(Blocks):
         self.pairs = int(index.marks[-1])
         return [
             PairBlock(i, first, pairs, (span(index, first, pairs),))
-            for i, (first, pairs) in enumerate(cut([(index, 1)], 0, self.pairs, self._bases or block_bases(float(index.letters[-1]))))
+            for i, (first, pairs) in enumerate(cut([(index, 1)], 0, self.pairs, block_bases(float(index.letters[-1]), self._most)))
         ]
 
 

@@ -189,7 +189,8 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
     def precompiled(self, gpus: Gpus) -> Lists:
         exact = isinstance(self._parameters, PairParameters) and self._parameters.heuristic is None
         align: Lists = [("tidalign.kernels.pairwise.precompiled", ())] if exact and self.compiles(gpus) else []
-        return [*align, ("tidalign.kernels.text.precompiled", (False,))]
+        formats = sorted({each.format for each in self._source.inputs}) if self._source.has_ranges else []  # what comes in sequence is read otherwise
+        return [*align, ("tidalign.kernels.text.precompiled", (False, *formats))]
 
     def compile(self, tracker: Alignment) -> None:
         self._aligner.on(CPU).warm_up(self._parameters, tracker.longest())
