@@ -6,11 +6,14 @@ interpreter lock, and the file is the same for any number of them and any batche
 
 import struct
 from collections.abc import Iterable
+from functools import partial
+from itertools import chain
 from typing import Any
 
 from isal import isal_zlib
 
 from tidalign.pipeline.files.decompress import BGZF_END
+from tidalign.pipeline.in_turn import Call, in_turn
 
 BLOCK_BYTES = 65_280
 """Of what a block holds, as bgzip takes it: what cannot be compressed fits as well."""
@@ -19,6 +22,9 @@ LEVEL = 3
 """Choose the level of ISA-L, of 0 to 3. On x86-64 levels 1 and 2 hash a register that nobody set for the third position of a block (`.write_first_byte` of
 igzip_icf_body_h1_gr_bt.asm, to ISA-L 2.32 at least): it holds an address of the thread's stack, so that bytes differed from thread to thread. Level 0 makes BAM
 half as large again. 3 takes a tenth more CPU time of a whole export than 1, and makes files 1 to 3 % smaller."""
+
+AT_ONCE = 64
+"""Blocks that a thread makes before it hands them on."""
 
 _HEADER = struct.Struct("<4BI2BH2B2H")
 _TRAILER = struct.Struct("<2I")
@@ -47,6 +53,16 @@ def block(data: Any) -> bytes:
     size = _HEADER.size + len(deflated) + _TRAILER.size
     head = _HEADER.pack(31, 139, 8, 4, 0, 0, 255, 6, 66, 67, 2, size - 1)
     return b"".join((head, deflated, _TRAILER.pack(isal_zlib.crc32(data), len(data))))
+
+
+def blocks(texts: list[Any], threads: int) -> list[bytes]:
+    """Make the blocks that hold these, by so many threads."""
+    pieces = (texts[start : start + AT_ONCE] for start in range(0, len(texts), AT_ONCE))
+    return list(chain.from_iterable(in_turn((Call(partial(_made, piece)) for piece in pieces), threads)))
+
+
+def _made(texts: list[Any]) -> list[bytes]:
+    return list(map(block, texts))
 
 
 def ended(rest: bytes) -> list[bytes]:

@@ -155,7 +155,7 @@ def write_text(request: Request[Any], sink: BinaryIO) -> int:
         from tidalign.pipeline.pairs.formats.lift import contigs
 
         request.found["contigs"] = contigs(request.rows, request.lift)
-    whole, rest = _blocks(format, format.load(format.header)(request) if format.header else ())
+    whole, rest = _blocks(format, format.load(format.header)(request) if format.header else (), threads=request.rows.threads)
     if request.sort and format.index:
         request.found["index"] = format.load(format.index)(request, len(list(whole)), len(rest))
     _write(request, sink, whole)
@@ -240,17 +240,17 @@ def _write(request: Request[Any], sink: BinaryIO, texts: Iterable[Any]) -> None:
         request.found["index"].blocks.extend(map(len, texts))
 
 
-def _blocks(format: Format, texts: Iterable[Any], known: Callable[[bytes], None] = lambda rest: None) -> tuple[Iterable[Any], bytes]:
+def _blocks(format: Format, texts: Iterable[Any], known: Callable[[bytes], None] = lambda rest: None, threads: int = 1) -> tuple[Iterable[Any], bytes]:
     """Give what is written of a text, and what is left of it for the next one to begin with: of a compressed format the end that fills no block.
-    known: is told this end before anything is compressed."""
+    known: is told this end before anything is compressed. threads: compress it, where none do so beside this one."""
     if not format.bgzf:
         known(b"")
         return texts, b""
-    from tidalign.pipeline.formats.bgzf import block, cut
+    from tidalign.pipeline.formats.bgzf import blocks, cut
 
     whole, rest = cut(texts)
     known(rest)
-    return list(map(block, whole)), rest
+    return blocks(whole, threads), rest
 
 
 def export(

@@ -49,14 +49,18 @@ def header(request: Request[Rows]) -> Iterator[bytes]:
     if len(text) >= 1 << 31:
         raise InputError("BAM header", "text of fewer than 2^31 bytes", f"{len(text):,}", "export .paf.gz")
     yield b"BAM\1" + struct.pack("<i", len(text)) + text + struct.pack("<i", len(references))
-    for names, lengths in references.batches():
-        yield _bytes(joined(Words(pc.add(pc.binary_length(names), 1).to_numpy().astype(np.int64)), names, "\0", Words(lengths)))
+    yield from references.each(_target)
 
 
 def index(request: Request[Rows], blocks: int, rest: int) -> BinIndex:
     """Begin the index of records that are sorted, behind a header of so many full blocks and bytes of the next."""
-    lengths = [lengths for _, lengths in request.found["references"].batches()]
+    lengths = request.found["references"].each(lambda names, lengths: lengths)
     return BinIndex(np.concatenate([np.empty(0, np.int64), *lengths]), blocks * BLOCK_BYTES + rest)
+
+
+def _target(names: Any, lengths: Numbers) -> bytes:
+    """Make the bytes of some targets."""
+    return _bytes(joined(Words(pc.add(pc.binary_length(names), 1).to_numpy().astype(np.int64)), names, "\0", Words(lengths)))
 
 
 def _bytes(column: Any) -> bytes:

@@ -5,7 +5,7 @@ contig before the end in its name, as `samtools faidx` cuts it. Without one it i
 reads the file, but not for who compares its header with the genome.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,16 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalign.kernels.text.lines import copy_ranges, numbers_behind
-from tidalign.pipeline.device import cores
 from tidalign.pipeline.errors import InputError, MissingInput, shown
 from tidalign.pipeline.formats.request import Pieces
-from tidalign.pipeline.in_turn import in_turn
+from tidalign.pipeline.pairs.formats.targets import Piece, T, look
 from tidalign.pipeline.text import content_of
 
 Numbers = npt.NDArray[np.int64]
-
-READERS = 4
-"""Threads that look at names, at most: each holds those of a block of the input."""
 
 _EXPECTED = "a target named chr:start-end, from 1 and both ends included, as `samtools faidx` names it"
 
@@ -42,9 +38,9 @@ class Contigs:
     def __len__(self) -> int:
         return len(self.names)
 
-    def batches(self) -> Iterator[tuple[Any, Numbers]]:
-        """Give names and lengths, in the order of the header."""
-        yield self.names, self.lengths
+    def each(self, function: Callable[[Any, Numbers], T]) -> Iterator[T]:
+        """Give what a function makes of the names and lengths, in the order of the header."""
+        yield function(self.names, self.lengths)
 
     def numbers(self, names: Any) -> Numbers:
         """Number names by their contigs, int64[n], from 0; -1 for one that is not there."""
@@ -75,14 +71,13 @@ def contigs(rows: Pieces, fai: str, where: Where = lambda role, ordinal: ("--lif
     """
     known = _read(fai) if fai else None
     lengths: dict[str, int] = {}
-    pieces = (piece.then(partial(_ends, known, fai, where)) for piece in rows.pieces_of(["ordinal", "target_name", "target_length"]))
-    for ends in in_turn(pieces, min(READERS, cores())):
+    for ends in look(rows, partial(_ends, known, fai, where)):
         for name, letters in ends:
             lengths[name] = max(lengths.get(name, 0), letters)
     return known or Contigs(*_columns(lengths), whole=False)
 
 
-def _ends(known: Contigs | None, fai: str, where: Where, piece: Callable[[], Iterable[Any]]) -> list[tuple[str, int]]:
+def _ends(known: Contigs | None, fai: str, where: Where, piece: Piece) -> list[tuple[str, int]]:
     """Look at the names of some targets; returns the contigs in them, none where they are known, with the largest end on each."""
     found: list[tuple[str, int]] = []
     for batch in piece():

@@ -22,7 +22,7 @@ from tidalign.kernels.scoring.substitution import DNA
 from tidalign.kernels.text.writing import CS, MD
 from tidalign.pipeline.errors import InputError, shown
 from tidalign.pipeline.formats import table
-from tidalign.pipeline.formats.request import Batches, Request, Rows
+from tidalign.pipeline.formats.request import Pieces, Request, Rows
 from tidalign.pipeline.pairs.formats.cigars import merged_text
 from tidalign.pipeline.pairs.formats.lift import Contigs
 from tidalign.pipeline.pairs.formats.strand import turned
@@ -64,8 +64,7 @@ def references(request: Request[Rows]) -> References | Contigs:
 def header_lines(request: Request[Rows], targets: References | Contigs) -> Iterator[bytes | memoryview]:
     """Give the lines of a header with these targets."""
     yield b"@HD\tVN:1.6\tSO:%s\n" % (b"coordinate" if request.sort else b"unsorted")
-    for names, lengths in targets.batches():
-        yield content(reference_lines(names, lengths))
+    yield from targets.each(lambda names, lengths: content(reference_lines(names, lengths)))
     if request.rg:
         yield f"@RG\t{request.rg}\n".encode()
     yield program(request, request.rows.source.get("queries"), request.rows.source.get("targets"))
@@ -75,18 +74,17 @@ Where = Callable[[str, int], tuple[str, int]]
 """Says the file and the record of the query or target of a pair, by its ordinal."""
 
 
-def check(batches: Batches, where: Where) -> None:
-    """Raise InputError for pairs whose names SAM does not have, when they are read. batches: with `partition.NAME_COLUMNS`."""
-    for batch in batches.to_batches(["ordinal", "query_name"]):
+def check(names: Pieces, where: Where) -> None:
+    """Raise InputError for pairs whose names SAM does not have, when they are read. names: with `partition.NAME_COLUMNS`."""
+    for batch in names.to_batches(["ordinal", "query_name"]):
         check_queries(batch, where)
-    for batch in rows_at(batches, first_rows(batches)):
+    for batch in rows_at(names, first_rows(names)):
         check_targets(batch, where)
 
 
 def check_contigs(contigs: Contigs) -> None:
     """Raise InputError for contigs that SAM's header does not have."""
-    for names, lengths in contigs.batches():
-        reference_lines(names, lengths)
+    list(contigs.each(reference_lines))
 
 
 def _nowhere(role: str, ordinal: int) -> tuple[str, int]:

@@ -1,9 +1,9 @@
-"""The distinct targets of a run, for a header that lists each once: found in one pass, in memory that follows their number and not their names."""
+"""Find the distinct targets of a run, for a header that lists each once: in one pass, in memory that follows their number and not their names; threads read."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,61 +11,92 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalign.kernels.text.lines import hash_names
+from tidalign.pipeline.device import cores
 from tidalign.pipeline.errors import InputError, shown
-from tidalign.pipeline.formats.request import Batches
+from tidalign.pipeline.formats.request import Pieces
+from tidalign.pipeline.in_turn import in_turn
 from tidalign.pipeline.text import content_of, strings
 
 MERGE_ROWS = 1_000_000
 """Rows gathered before they are merged with the targets known, or half as many as are known if that is more."""
 
+READERS = 4
+"""Threads that look at names, at most: each holds those of a block of the input."""
+
+T = TypeVar("T")
 HashWords = npt.NDArray[np.uint64]
 Numbers = npt.NDArray[np.int64]
 
 _COLUMNS = 4  # two words of the name's hash, length, ordinal
 
 
-def first_rows(results: Batches) -> Numbers:
+Piece = Callable[[], Iterable[Any]]
+"""Reads the record batches (ordinal, target_name, target_length) of a piece of the rows."""
+
+
+def look(rows: Pieces, function: Callable[[Piece], T]) -> Iterator[T]:
+    """Give what a function makes of each piece of the targets' names, in order; threads call it."""
+    return in_turn((piece.then(function) for piece in rows.pieces_of(["ordinal", "target_name", "target_length"])), min(READERS, cores()))
+
+
+def first_rows(results: Pieces) -> Numbers:
     """Find the first row of each distinct target name: ordinals, ascending. Raises InputError where one name has two lengths."""
     known: list[Any] = [np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64)]
     waiting: list[list[Any]] = []
     rows = 0
-    for batch in results.to_batches(["ordinal", "target_name", "target_length"]):
-        waiting.append([*hashes(batch["target_name"]), batch["target_length"].to_numpy(), batch["ordinal"].to_numpy()])
-        rows += len(batch)
+    for found in look(results, _hashed):
+        waiting += found
+        rows += sum(len(columns[-1]) for columns in found)
         if rows >= max(MERGE_ROWS, len(known[0]) // 2):
             known, waiting, rows = _merged(known, waiting, results), [], 0
     ordinals: Numbers = np.sort(_merged(known, waiting, results)[-1])
     return ordinals
 
 
-def rows_at(results: Batches, ordinals: Numbers) -> Iterator[Any]:
-    """Record batches (ordinal, target_name, target_length) of the rows with the given ascending ordinals."""
-    for batch in results.to_batches(["ordinal", "target_name", "target_length"]):
+def _hashed(piece: Piece) -> list[list[Any]]:
+    return [[*hashes(batch["target_name"]), batch["target_length"].to_numpy(), batch["ordinal"].to_numpy()] for batch in piece()]
+
+
+def rows_at(results: Pieces, ordinals: Numbers) -> Iterator[Any]:
+    """Give record batches (ordinal, target_name, target_length) of the rows with the given ascending ordinals."""
+    for batches in look(results, partial(_taken, ordinals)):
+        yield from batches
+
+
+def _taken(ordinals: Numbers, piece: Piece) -> list[Any]:
+    found = []
+    for batch in piece():
         inside = batch["ordinal"].to_numpy()
         start, stop = np.searchsorted(ordinals, (inside[0], inside[-1] + 1))
-        yield batch.take(pa.array(ordinals[start:stop] - inside[0]))
+        found.append(batch.take(pa.array(ordinals[start:stop] - inside[0])))
+    return found
 
 
 @dataclass(frozen=True)
 class References:
     """Hold the targets of a header: `ordinals` of the rows that name each first, ascending."""
 
-    rows: Batches
+    rows: Pieces
     ordinals: Numbers
 
     def __len__(self) -> int:
         return len(self._sorted[2])
 
-    def batches(self) -> Iterator[tuple[Any, Numbers]]:
-        """Give names and lengths, in the order of the header; a target without a letter is not there, as LN is at least 1 and nothing can be placed on it."""
-        for batch in rows_at(self.rows, self.ordinals):
-            kept = batch.filter(pc.greater(batch["target_length"], 0))
-            yield kept["target_name"], kept["target_length"].to_numpy()
+    def each(self, function: Callable[[Any, Numbers], T]) -> Iterator[T]:
+        """Give what a function makes of some names and their lengths, in the order of the header; threads call it. A target without a letter is not there, as
+        LN is at least 1 and nothing can be placed on it."""
+
+        def made(piece: Piece) -> list[T]:
+            filled = (batch.filter(pc.greater(batch["target_length"], 0)) for batch in _taken(self.ordinals, piece))
+            return [function(batch["target_name"], batch["target_length"].to_numpy()) for batch in filled if len(batch)]
+
+        for found in look(self.rows, made):
+            yield from found
 
     @cached_property
     def _sorted(self) -> tuple[HashWords, HashWords, Numbers]:
         """Both words of the hashes of names, and the numbers of these, by the first word."""
-        words = [hashes(names) for names, _ in self.batches() if len(names)]
+        words = list(self.each(lambda names, lengths: hashes(names)))
         one, two = (np.concatenate([np.empty(0, np.uint64), *side]) for side in zip(*words, strict=True)) if words else (np.empty(0, np.uint64),) * 2
         order = np.argsort(one)
         return one[order], two[order], order
@@ -96,13 +127,13 @@ def _weights(count: int, seed: int) -> HashWords:
     return np.random.default_rng(seed).integers(0, 1 << 64, count, np.uint64, endpoint=False) | np.uint64(1)
 
 
-def _merged(known: list[Any], waiting: list[list[Any]], results: Batches) -> list[Any]:
+def _merged(known: list[Any], waiting: list[list[Any]], results: Pieces) -> list[Any]:
     """Merge the targets of both, one row each: that of the smallest ordinal, as rows arrive by ordinal and the sort is stable.
 
     Takes the columns out of its arguments and works on one at a time, as they may be most of what is in memory.
     """
     columns = [np.concatenate([known.pop(0), *(rows.pop(0) for rows in waiting)]) for _ in range(_COLUMNS)]
-    order = np.lexsort((columns[1], columns[0]))
+    order = _order(columns[0], columns[1])
     for column in range(_COLUMNS):
         columns[column] = columns[column][order]
     del order
@@ -121,3 +152,13 @@ def _merged(known: list[Any], waiting: list[list[Any]], results: Batches) -> lis
     for column in range(_COLUMNS):
         columns[column] = columns[column][first]
     return columns
+
+
+def _order(one: HashWords, two: HashWords) -> Numbers:
+    """Order rows by both words, those of equal names as they are: a sort that is stable, where most first words differ in a quarter of its time."""
+    order = np.argsort(one)
+    same = one[order[1:]] == one[order[:-1]]
+    tied = np.flatnonzero(np.concatenate((same, [False])) | np.concatenate(([False], same))) if len(order) else order
+    rows = np.sort(order[tied])
+    order[tied] = rows[np.lexsort((two[rows], one[rows]))]
+    return order

@@ -96,14 +96,17 @@ def test_compressed_lines_are_the_lines(results, tmp_path, format: str) -> None:
 
 @pytest.mark.parametrize("size", [0, 1, 65_279, 65_280, 65_281, 300_000])
 @pytest.mark.parametrize("letters", [1, 4, 256])
-def test_blocks(size: int, letters: int) -> None:
-    """Wherever a text was cut, it is in the same blocks, each full but the last."""
+def test_blocks(size: int, letters: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever a text was cut, and whoever compresses it, it is in the same blocks, each full but the last."""
     data = np.random.default_rng(size).integers(0, letters, size, np.uint8).tobytes()
     for places in ((), (5,), (5, 5, 70_000), range(0, size, 50_000), (65_280, 130_560)):
         edges = [0, *places, size]
         whole, rest = bgzf.cut(data[start:stop] for start, stop in zip(edges, edges[1:], strict=False))
         assert all(len(block) == bgzf.BLOCK_BYTES for block in whole) and len(rest) < bgzf.BLOCK_BYTES
-        written = b"".join([*map(bgzf.block, whole), *bgzf.ended(rest)])
+        monkeypatch.setattr(bgzf, "AT_ONCE", 2)
+        made = bgzf.blocks(whole, 1)
+        assert bgzf.blocks(whole, 3) == made and len(made) == len(whole)
+        written = b"".join([*made, *bgzf.ended(rest)])
         assert b"".join(bam_reader.blocks(written)) == data == gzip.decompress(written)
 
 

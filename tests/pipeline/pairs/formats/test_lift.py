@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tidalign.pipeline.errors import InputError, MissingInput
-from tidalign.pipeline.pairs.formats import lift
+from tidalign.pipeline.pairs.formats import lift, targets
 
 GENOME = {name: bytes(np.random.default_rng(place).choice(list(b"ACGT"), 500 + place).tolist()) for place, name in enumerate(("chr2", "chr1", "HLA-A*01:01"))}
 
@@ -102,7 +102,7 @@ def test_contigs_come_as_they_appear_whichever_thread_is_first(make_run, row, tm
         return first(batch, known)
 
     monkeypatch.setattr(lift, "_placed", slowly)
-    monkeypatch.setattr(lift, "cores", lambda: 4)
+    monkeypatch.setattr(targets, "cores", lambda: 4)
     rows = [row(f"q{number}", f"c{-number // 3}:{number + 1}-{number + 4}") for number in range(20)]
     results = make_run(rows, block=4)
     assert lift.contigs(results, "").names.to_pylist() == list(dict.fromkeys(each["target_name"].partition(":")[0] for each in rows))

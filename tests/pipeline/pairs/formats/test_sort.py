@@ -79,8 +79,8 @@ def test_neither_threads_nor_batches_change_a_byte(results, fai, tmp_path, monke
 
 
 def test_targets_are_read_as_often_however_many_batches(results, tmp_path, monkeypatch) -> None:
-    read, known = [], References.batches
-    monkeypatch.setattr(References, "batches", lambda self: read.append(text.BATCH_BYTES) or known(self))
+    read, known = [], References.each
+    monkeypatch.setattr(References, "each", lambda self, function: read.append(text.BATCH_BYTES) or known(self, function))
     for most in (1 << 26, 9000):
         monkeypatch.setattr(text, "BATCH_BYTES", most)
         results.export(tmp_path / "out.sam", sort=True)

@@ -8,8 +8,10 @@ from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.pairs.formats import targets
 
 
+@pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("merge", [1, 5, 1000])
-def test_first_rows(make_run, row, monkeypatch, merge: int) -> None:
+def test_first_rows(make_run, row, monkeypatch, merge: int, threads: int) -> None:
+    monkeypatch.setattr(targets, "cores", lambda: threads)
     monkeypatch.setattr(targets, "MERGE_ROWS", merge)
     names = [f"t{number}" for number in np.random.default_rng(merge).integers(0, 40, 100)]
     results = make_run([row("q", name, target_span=(0, 4, 4 + int(name[1:]))) for name in names], block=9)
@@ -40,3 +42,12 @@ def test_hashes_tell_names_apart() -> None:
     # The same name has the same hash wherever it stands, in a slice too.
     again = targets.hashes(pa.array(["long name before", *names]).slice(1))
     np.testing.assert_array_equal(again, (one, two))
+
+
+@pytest.mark.parametrize("words", [1, 3, 1 << 40])
+def test_rows_are_ordered_as_a_stable_sort_has_them(words: int) -> None:
+    """Of names without equals, some, and hardly any."""
+    random = np.random.default_rng(words)
+    for rows in (0, 1, 2, 500):
+        one, two = random.integers(0, words, (2, rows), np.uint64)
+        np.testing.assert_array_equal(targets._order(one, two), np.lexsort((two, one)))

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidalign.pipeline.errors import InputError, MissingInput
-from tidalign.pipeline.pairs.input import table_index, tables
+from tidalign.pipeline.pairs.input import index, table_index, tables
 from tidalign.pipeline.pairs.input.packed import packed_block
 from tidalign.pipeline.pairs.input.read import inspect, plan, read_block
 from tidalign.pipeline.pairs.pack import pack_pairs
@@ -140,7 +140,8 @@ def test_letters_are_not_held_once_packed(tmp_path: Path) -> None:
     """A block is decoded two megabytes at a time; of the letters before them a quarter is kept, packed, and no more in Arrow's memory."""
     letters = ["ACGTTGCA" * 1250 for _ in range(3000)]
     source = inspect(written(tmp_path / "pairs.parquet", pa.table({"query": letters, "target": letters}), 3000, dictionary=False))
-    (block,) = plan(source, block_bases=10**9) or []
+    with patch.object(index, "MIN_BASES", 10**9):
+        (block,) = plan(source, block_bases=10**9) or []
     before, most = pa.total_allocated_bytes(), 0
 
     def noted(*arguments: Any) -> Any:
