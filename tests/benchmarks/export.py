@@ -1,7 +1,7 @@
 """Results of a run to SAM, BAM, PAF, TSV and Parquet: seconds, CPU seconds and the largest memory of `tidalign export`, and of `tidalign pairs` to some, a
-process for each, median of three.
+process for each, the median.
 
-python export.py RESULT.json --folder DIR [--rows N] [--before PROGRAM]
+python export.py RESULT.json --folder DIR [--rows N] [--repeats N] [--before PROGRAM]
 
 The pairs are simulated (reads of 150 bp with qualities, 2 % of letters changed, a fifth with a deletion, in windows of 182 bp) and aligned once by each
 program; inputs and run directories stay under DIR for the next call. PROGRAM is the `tidalign` of another version, whose exports are measured in turns with
@@ -32,7 +32,7 @@ KINDS = (
 WHOLE = ("paf", "sam", "bam")
 """Of whole commands, from files to a file."""
 
-READ, FLANK, GENOME, BLOCK, REPEATS = 150, 16, 5_000_000, 50_000, 3
+READ, FLANK, GENOME, BLOCK = 150, 16, 5_000_000, 50_000
 
 
 def simulate(folder: Path, rows: int) -> list[str]:
@@ -89,6 +89,7 @@ def main() -> None:
     parser.add_argument("result")
     parser.add_argument("--folder", required=True)
     parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--before", metavar="PROGRAM")
     args = parser.parse_args()
     folder = Path(args.folder)
@@ -101,7 +102,7 @@ def main() -> None:
     exports = []
     for kind, options, words in commands:
         tried: dict[str, list[dict[str, Any]]] = {name: [] for name in programs}
-        for _ in range(REPEATS):
+        for _ in range(args.repeats):
             for name, program in programs.items():
                 if (one := measure(program, words[name], options, folder / f"out.{kind}")) is not None:
                     tried[name].append(one)
@@ -112,7 +113,7 @@ def main() -> None:
                 rounded = {value: round(number, 2) for value, number in median.items()}
                 exports.append({"program": name, "command": words[name][0], "format": kind, "options": list(options), "rows": args.rows, **rounded, **rates})
                 print(exports[-1], flush=True)
-    record.write(args.result, {"exports": exports})
+    record.write(args.result, {"repeats": args.repeats, "exports": exports})
 
 
 if __name__ == "__main__":
