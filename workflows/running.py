@@ -41,18 +41,17 @@ def resources_of(args: argparse.Namespace) -> Resources:
 def prepared(directory: Path, layout: Layout, *, new: bool, source: Any = None, files: Sequence[str | Path] = ()) -> Iterator[None]:
     """Check that a directory is, or can become, a run directory with this layout, and empty it if a new run is wanted.
 
-    Input that turns out bad, or shards that are not of one run, leave nothing behind, so that the same command works once that is mended. Raises CannotWrite
+    Input that turns out bad, or shards that are not of one run, leave nothing behind but a folder that was empty, so that the same command works once that is
+    mended. Raises CannotWrite
     rather than touch other files.
     files: what is to be written in the end, of which none may be one that the source reads.
     """
     for file in files:
         refuse_input(str(file), source.to_json())
-    existed, missing = directory.is_dir(), [each for each in directory.parents if not each.exists()]
-    if existed:
-        for _ in layout.entries(str(directory)):
-            pass
-        if new:
-            _empty(directory, layout)
+    missing = [each for each in directory.parents if not each.exists()]
+    there = sum(1 for _ in layout.entries(str(directory))) if directory.is_dir() else None
+    if there is not None and new:
+        _empty(directory, layout)
     try:
         yield
     except NoGuard as error:
@@ -60,7 +59,7 @@ def prepared(directory: Path, layout: Layout, *, new: bool, source: Any = None, 
     except (InputError, MissingInput, ManifestMismatch) as error:
         begun = "plan.json" if isinstance(error, ManifestMismatch) else "manifest.json"  # with a plan it is another run's, which is to stay
         if not (directory / begun).exists():
-            _empty(directory, layout, entirely=not existed)
+            _empty(directory, layout, entirely=there != 0)
         for made in missing:  # by this run, the innermost first
             with suppress(OSError):  # others have put something there
                 made.rmdir()

@@ -97,8 +97,8 @@ class PairManifest(rundir.Manifest):
         return cls(values["run"], parameters, values["source"], values["chunks"], aligner, values[PAIRS.kind]["blocks"])
 
 
-Check = Callable[[PairManifest], None]
-"""What a command has to say of the names of pairs as soon as all are read: raises InputError."""
+Check = Callable[[Sequence[BlockRecord]], None]
+"""What a command has to say of the names of the pairs of some blocks that are read: raises InputError."""
 
 
 def write_manifest(directory: str, records: Sequence[BlockRecord], check: Check | None = None) -> PairManifest:
@@ -112,7 +112,9 @@ def write_manifest(directory: str, records: Sequence[BlockRecord], check: Check 
             raise RuntimeError(f"{directory}: block {block['id']} has {rows} rows from ordinal {block['first']}; expected block {place} from {first}")
         first += rows
     chunks = {chunk["id"]: chunk["rows"] for block in blocks for chunk in block["chunks"]}
-    return rundir.write_manifest(directory, PairManifest, chunks, {"blocks": blocks}, check)
+    if check:
+        check(blocks)
+    return rundir.write_manifest(directory, PairManifest, chunks, {"blocks": blocks})
 
 
 def read_manifest(directory: str) -> PairManifest:

@@ -23,7 +23,6 @@ from tidalign.pipeline.pairs.input.read import PairSource, read_block
 from tidalign.pipeline.pairs.manifest import (
     BlockRecord,
     ChunkRecord,
-    PairManifest,
     chunk_name,
     chunk_path,
     letters_path,
@@ -156,10 +155,10 @@ NAME_COLUMNS = ("ordinal", "query_name", "target_name", "target_length")
 
 @dataclass(frozen=True)
 class Names:
-    """Give what is known of all pairs of a run when they are read, in input order: columns of `NAME_COLUMNS`, a block of the input at a time."""
+    """Give what is known of the pairs of some blocks when they are read, in the order of these: columns of `NAME_COLUMNS`, a block of the input at a time."""
 
     directory: str
-    manifest: PairManifest
+    blocks: Sequence[BlockRecord]
 
     def to_batches(self, columns: list[str] | None = None) -> Iterator[Any]:
         """Record batches, all columns or those named, `ordinal` among them."""
@@ -168,7 +167,7 @@ class Names:
 
     def pieces_of(self, columns: list[str] | None = None) -> Iterator[Call[Iterable[Any]]]:
         """Give what makes the batches of each block, in order."""
-        for block in self.manifest.blocks:
+        for block in self.blocks:
             paths = [chunk_path(self.directory, chunk["id"]) for chunk in block["chunks"]]
             yield Call(partial(_batches, paths, list(columns or NAME_COLUMNS)))
 

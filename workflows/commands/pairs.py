@@ -16,7 +16,7 @@ from tidalign.pipeline.formats.export import refuse_less
 from tidalign.pipeline.pairs.aligner import PairParameters
 from tidalign.pipeline.pairs.formats.lift import contigs
 from tidalign.pipeline.pairs.input.read import PairSource, inspect
-from tidalign.pipeline.pairs.manifest import Check, PairManifest
+from tidalign.pipeline.pairs.manifest import BlockRecord, Check
 from tidalign.pipeline.pairs.models import PenaltiesLike
 from tidalign.pipeline.pairs.partition import Names
 from tidalign.pipeline.pairs.results import Results, has_places
@@ -119,7 +119,7 @@ def align(
     shard: Shard | None = None,
     files: Sequence[str | Path] = (),
 ) -> Results:
-    """Align any source as `align_pairs` does. check: may refuse what was read as soon as all is. files: see `running.prepared`."""
+    """Align any source as `align_pairs` does. check: may refuse what was read (`run.pairs.run.Pairs`). files: see `running.prepared`."""
     with running.prepared(Path(out), PAIRS, new=new, source=source, files=files):
         run_pairs(str(out), source, parameters, resources=resources, progress=progress, check=check, shard=shard)
     return Results(out)
@@ -166,15 +166,15 @@ def refuse_parameters(format: table.Format, parameters: Any) -> None:
         format.load("check_alphabet")(parameters.alphabet)
 
 
-def check_names(run: Path, format: table.Format | None, lift: str | None, source: PairSource, manifest: PairManifest) -> None:
-    """Refuse names, and contigs, that cannot be written in a format as soon as all are read."""
+def check_names(run: Path, format: table.Format | None, lift: str | None, source: PairSource, blocks: Sequence[BlockRecord]) -> None:
+    """Refuse names, and contigs, of blocks that are read, which cannot be written in a format."""
 
     def where(role: str, ordinal: int) -> tuple[str, int]:
         if source.interleaved:
             return source.queries, 2 * ordinal + (1 if role == "query" else 2)
         return source.queries if role == "query" else source.targets or source.queries, ordinal + 1
 
-    names = Names(str(run.absolute()), manifest)
+    names = Names(str(run.absolute()), blocks)
     if format and format.names:
         format.load(format.names)(names, where)
     if format and lift is not None:

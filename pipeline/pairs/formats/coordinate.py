@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalign.pipeline.formats.request import Request, Rows
+from tidalign.pipeline.in_turn import ahead
 from tidalign.pipeline.pairs.formats.lift import place
 from tidalign.pipeline.store.sorted_runs import in_order
 from tidalign.pipeline.text import content
@@ -23,6 +24,10 @@ RECORDS = pa.schema(
         pa.field("record", pa.large_binary()),  # a line of SAM or a record of BAM
     ]
 )
+
+
+SORTERS = 4
+"""Threads that sort, at most: each holds BATCH_BYTES of records three times, as they come, sorted, and as they are written."""
 
 
 def records(batch: Any, lines: Any, request: Request[Rows]) -> Any:
@@ -43,7 +48,8 @@ def records(batch: Any, lines: Any, request: Request[Rows]) -> Any:
 def texts(tables: Iterable[Any], request: Request[Rows]) -> Iterator[Callable[[], tuple[int, list[Any]]]]:
     """Give what makes the text of RECORDS in their order: how many they are, and their bytes; the index of the request, if it has one, learns of them."""
     index = request.found.get("index")
-    for table in in_order(tables, _keys, request.folder):
+    threads = min(SORTERS, request.rows.threads)
+    for table in ahead(in_order(tables, _keys, request.folder, threads), threads):
         lines = table["record"].combine_chunks()
         if index is not None:
             index.add(*(table[name].to_numpy() for name in ("target", "start", "end")), pc.binary_length(lines).to_numpy())

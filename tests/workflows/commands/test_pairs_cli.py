@@ -11,6 +11,7 @@ import pytest
 
 import tidalign
 from tidalign.pipeline.errors import CannotWrite, InputError
+from tidalign.pipeline.pairs.input import index
 from tidalign.workflows import cli
 from tidalign.workflows.run import runner
 from tidalign.workflows.run.pairs import alignment
@@ -93,6 +94,51 @@ def test_contigs_that_sam_cannot_hold_are_refused_before_they_are_aligned(name: 
         answer = command(*words, tmp_path / name)
     assert answer.returncode == Exit.BAD_INPUT and "targets of at most 2147483647 bases" in answer.stderr and not list(tmp_path.glob("out*"))
     assert command(*words, tmp_path / "out.paf").returncode == Exit.COMPLETE
+
+
+LATE = {
+    "target": (("q8", "a,b"), ["-o", "out.sam"], "t.fa: record 9: expected a target name of the letters SAM allows"),
+    "query": (("@q8", "t8"), ["-o", "out.bam"], "q.fa: record 9: expected a query name"),
+    "length": (("q8", "t0"), ["-o", "out.sam"], "found 7 and 8 for 't0' (records 1 and 9)"),
+    "lift": (("q8", "nowhere"), ["-o", "out.paf", "--lift"], "t.fa: record 9: expected a target named chr:start-end"),
+}
+
+
+@pytest.mark.parametrize("kind", LATE)
+def test_alignments_are_kept_where_a_name_is_met_late(kind: str, tmp_path: Path, command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Much is aligned by then, and other formats hold it: by a first call, and by one that goes on."""
+    monkeypatch.setattr(index, "BLOCK_PAIRS", 3)
+    monkeypatch.setattr(index, "CELL_BYTES", 64)
+    (query, target), words, said = LATE[kind]
+    names = [(f"q{place}", f"c:{place + 1}-{place + 8 - (place == 0)}" if kind == "lift" else f"t{place}") for place in range(12)]
+    names[8] = query, target
+    files = [write(tmp_path, f"{side}.fa", [each[place] for each in names]) for place, side in enumerate("qt")]
+    line = ["pairs", *files, words[0], tmp_path / words[1], *words[2:], "--device", "cpu", "--workers", 0]
+    run = tmp_path / f"{words[1]}.run"
+    for _ in range(2):
+        answer = command(*line)
+        assert answer.returncode == Exit.BAD_INPUT and f"{said}" in answer.stderr and f"tidalign export {run} -o FILE writes them" in answer.stderr
+        assert command("export", run, "-o", tmp_path / "out.tsv").returncode == Exit.COMPLETE
+        assert len((tmp_path / "out.tsv").read_text().splitlines()) == 13 and not (tmp_path / words[1]).exists()
+        (run / "SUCCESS").unlink()
+        sorted((run / "parts").iterdir())[0].unlink()
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_of_a_name_that_is_met_early_nothing_is_left(there: bool, tmp_path: Path, command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder that was there, and empty, stays; what an earlier call left of this run goes as well."""
+    monkeypatch.setattr(index, "BLOCK_PAIRS", 3)
+    monkeypatch.setattr(index, "CELL_BYTES", 64)
+    files = [write(tmp_path, f"{side}.fa", [f"{side}{place}" if place != 1 else "@" for place in range(12)]) for side in "qt"]
+    if there:
+        (tmp_path / "out.sam.run").mkdir()
+    answer = command("pairs", *files, "-o", tmp_path / "out.sam", "--device", "cpu", "--workers", 0)
+    assert answer.returncode == Exit.BAD_INPUT and "q.fa: record 2: expected a query name" in answer.stderr and "kept" not in answer.stderr
+    assert list(tmp_path.glob("out*")) == [tmp_path / "out.sam.run"] * there and not list(tmp_path.glob("out*/*"))[1:]
+    assert command("partition", *files, "-o", tmp_path / "out.sam.run").returncode == Exit.COMPLETE
+    (tmp_path / "out.sam.run" / "manifest.json").unlink()
+    assert command("pairs", *files, "-o", tmp_path / "out.sam", "--device", "cpu", "--workers", 0).returncode == Exit.BAD_INPUT
+    assert not list(tmp_path.glob("out*"))
 
 
 def test_which_record_of_which_file(tmp_path: Path, command: Any) -> None:

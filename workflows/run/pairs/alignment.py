@@ -11,7 +11,7 @@ from tidalign.cluster.task import Task
 from tidalign.pipeline.device import Device
 from tidalign.pipeline.pairs.input.index import Blocks, PairBlock
 from tidalign.pipeline.pairs.input.read import PairSource, blocks, stream_blocks
-from tidalign.pipeline.pairs.manifest import BlockRecord, ChunkRecord, PairManifest, read_block_record
+from tidalign.pipeline.pairs.manifest import BlockRecord, Check, ChunkRecord, PairManifest, read_block_record
 from tidalign.pipeline.pairs.partition import partition_block, write_block
 from tidalign.pipeline.store.parts import gaps
 from tidalign.workflows.run.crew import Crew, Repeated
@@ -178,12 +178,14 @@ class Aligned:
 class Reading(Repeated):
     """Makes the tasks that count, read and pack the input, and hears of them and of those that align.
 
-    planned: blocks that are known from an earlier call. aligned: None where nothing is aligned meanwhile.
+    planned: blocks that are known from an earlier call. check: may refuse the first block. aligned: None where nothing is aligned meanwhile.
     """
 
-    def __init__(self, crew: Crew, source: PairSource, told: OnProgress, planned: Sequence[PairBlock] | None, aligned: Aligned | None = None) -> None:
+    def __init__(
+        self, crew: Crew, source: PairSource, told: OnProgress, planned: Sequence[PairBlock] | None, check: Check, aligned: Aligned | None = None
+    ) -> None:
         super().__init__(crew.directory)
-        self._crew, self._source, self._told, self._planned, self._aligned = crew, source, told, planned, aligned
+        self._crew, self._source, self._told, self._planned, self._check, self._aligned = crew, source, told, planned, check, aligned
         self._blocks: Blocks | None = None if planned else blocks(source)
         self._stream: Iterator[tuple[PairBlock, Any]] = iter(())
         self._settled = aligned is not None and aligned.much is None
@@ -242,6 +244,8 @@ class Reading(Repeated):
         return [writing, Task("read", next, (self._stream, None), kind="here")]
 
     def _read(self, record: BlockRecord) -> Iterable[Task]:
+        if not record["first"]:
+            self._check([record])
         self.records.append(record)
         self._pairs += record["pairs"]
         self._expect()

@@ -1,7 +1,10 @@
 """Run over pairs: partition them into chunks, and align what the run's parts do not hold yet, meanwhile and after it."""
 
+import logging
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,10 +17,11 @@ from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 from tidalign.kernels.runtime.precompile import Lists
 from tidalign.pipeline.device import CPU
+from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.pairs.aligner import PairParameters, aligner_of, start
 from tidalign.pipeline.pairs.input.index import PairBlock
 from tidalign.pipeline.pairs.input.read import PairSource
-from tidalign.pipeline.pairs.manifest import Check, PairManifest, read_block_record, read_manifest, write_manifest
+from tidalign.pipeline.pairs.manifest import BlockRecord, Check, PairManifest, read_block_record, read_manifest, write_manifest
 from tidalign.pipeline.pairs.partition import check_end
 from tidalign.pipeline.store import claims, layout, parts, rundir
 from tidalign.workflows.estimate import tiny
@@ -60,7 +64,8 @@ class PairReport(Report):
 class Pairs(RunKind[PairManifest, Alignment, PairReport]):
     """Describes a run over pairs. Progress is told of the stages `partition` and `align`, in pairs.
 
-    check: looks at the manifest once the pairs are read, and may refuse them, whatever was aligned meanwhile.
+    check: looks at the first block when it is read, and at all of them, and may refuse them. Where much may be aligned by then that is told and no more: the
+    rest is aligned, too, and who cannot write one format of it writes another.
     """
 
     layout = layout.PAIRS
@@ -106,12 +111,13 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
     def read(self, crew: Crew, told: OnProgress, readers: Readers, meanwhile: Meanwhile | None) -> PairManifest:
         """Read what no block record is there of, write the manifest, and align meanwhile what all that are read have; a share is known when all is read."""
         directory, known, self.begun = crew.directory, None, None
+        look = partial(self._look, begun=any(Path(directory, "parts").iterdir()))
         if rundir.has_manifest(crew.directory):
             known = read_manifest(directory)
             piped = self._source.waits and any(record.get("digest") for record in known.blocks)  # what comes now is compared with what came before
             if not piped and all(read_block_record(directory, record["id"]) for record in known.blocks):
-                if self._check and not rundir.finished(directory):
-                    self._check(known)
+                if not rundir.finished(directory):
+                    look(known.blocks)
                 return known
         if not rundir.exists(directory):
             super().begin(directory)
@@ -124,7 +130,7 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
             with suppress(NoWorkers):  # which who hires meets again
                 forks.serve([self.module], gpus=True)  # what workers are forked from, while it is found whether they are needed
         while True:
-            reading = self._reading(crew, told, aligned, known)
+            reading = self._reading(crew, told, aligned, known, look)
             try:
                 crew.run(reading.tasks(), reading)
                 break
@@ -134,15 +140,26 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
                 crew.hire()  # this process has lost its GPU; a worker can go on, when all is read
                 aligned = None
         check_end(directory, self._source, reading.records)
-        manifest = write_manifest(directory, reading.records, None if rundir.finished(directory) else self._check)
+        look = partial(self._look, begun=True) if aligned else look
+        manifest = write_manifest(directory, reading.records, None if rundir.finished(directory) else look)
         rundir.journal(directory, "partitioned", pairs=manifest.pairs, blocks=len(reading.records), chunks=len(manifest.chunks))
         return manifest
 
-    def _reading(self, crew: Crew, told: OnProgress, meanwhile: Meanwhile | None, known: PairManifest | None) -> Reading:
+    def _look(self, blocks: Sequence[BlockRecord], *, begun: bool) -> None:
+        """Have blocks looked at. What is wrong with them is raised; told, where much may be aligned (begun)."""
+        try:
+            if self._check:
+                self._check(blocks)
+        except InputError as error:
+            if not begun:
+                raise
+            logging.getLogger("tidalign").warning("%s; the pairs are aligned all the same, and kept", error)
+
+    def _reading(self, crew: Crew, told: OnProgress, meanwhile: Meanwhile | None, known: PairManifest | None, look: Check) -> Reading:
         """Give what reads what is not read yet, and has it aligned, if it may be."""
         blocks = [PairBlock.from_json(record) for record in known.blocks] if known else None
         if not meanwhile:
-            return Reading(crew, self._source, told, blocks)
+            return Reading(crew, self._source, told, blocks, look)
         self.begun = alignment = self._tracker(crew.directory, meanwhile.stop, told, meanwhile.gpus)
         alignment.look()
         warm_up = self._aligner.on(CPU).warm_up
@@ -153,7 +170,7 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
             if not self.compiles(meanwhile.gpus):
                 meanwhile.ready()
 
-        return Reading(crew, self._source, told, blocks, Aligned(alignment, prepare, self._much(crew, meanwhile.gpus)))
+        return Reading(crew, self._source, told, blocks, look, Aligned(alignment, prepare, self._much(crew, meanwhile.gpus)))
 
     def _much(self, crew: Crew, gpus: Gpus) -> float | None:
         """Tell from how many seconds of one core on workers are hired; None: that is settled."""

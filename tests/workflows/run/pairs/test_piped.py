@@ -40,9 +40,12 @@ def piped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Piped:
     return run
 
 
+FIRST = "pairs (1 to 10|11 to 20|21 to 25) that this run was begun with, found others"
+"""Where all blocks are others: threads look at them side by side, and the first to end is told."""
+
 OTHERS = {
-    pairs(25, "C"): "pairs 1 to 10 that this run was begun with, found others from -",
-    pairs(25, name="s"): "pairs 1 to 10 that this run was begun with, found others",
+    pairs(25, "C"): f"{FIRST} from -",
+    pairs(25, name="s"): FIRST,
     pairs(20) + pairs(5, "C"): "pairs 21 to 25 that this run was begun with, found others",
     pairs(24): "pairs 21 to 25 that this run was begun with, found others",
     pairs(20): "pairs from 21 on that this run was begun with, found none",
@@ -93,7 +96,7 @@ def test_a_run_that_was_stopped_amid_reading(piped: Piped, tmp_path: Path, monke
         patched.setattr(alignment, "stream_blocks", stream_blocks)
         piped(pairs(25))
     assert not rundir.has_manifest(str(tmp_path / "run"))
-    with pytest.raises(ManifestMismatch, match="pairs 1 to 10 that this run was begun with, found others"):
+    with pytest.raises(ManifestMismatch, match=FIRST):
         piped(pairs(25, "C"))
     with pytest.raises(ManifestMismatch, match="pairs from 11 on that this run was begun with, found none"):
         piped(pairs(10))
