@@ -117,8 +117,7 @@ def read_plan(directory: str) -> dict[str, Any]:
     except Damaged as error:
         raise Damaged(error.path, error.found, "start again with --new, which throws this run away, or in another place with -o") from error
     except FileNotFoundError as error:
-        host = os.uname().nodename
-        raise CannotWrite(f"{directory}: no run directory seen from {host}; it must be on a file system that every worker shares") from error
+        raise CannotWrite(f"{directory}: no run directory seen from {os.uname().nodename}; it must be on a file system that every worker shares") from error
 
 
 def compare(directory: str, parameters: dict[str, Any], source: dict[str, Any], layout: Layout = PAIRS) -> None:
@@ -139,11 +138,12 @@ def _differences(old: Any, new: Any, name: str = "") -> list[str]:
             found = f"another time of change ({with_time(old['path'], old['mtime_ns'])})" if touched else "changed since"
             return [f"{old['path']}, which has {found}"]
         return [line for key in sorted({*old, *new}) for line in _differences(old.get(key), new.get(key), f"{name} {key}".strip())]
-    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        return [line for place, (a, b) in enumerate(zip(old, new, strict=True)) for line in _differences(a, b, f"{name.removesuffix('s')} {place + 1}")]
-    if isinstance(old, list) and isinstance(new, list) and any(isinstance(one, dict) for one in (*old, *new)):
+    listed = isinstance(old, list) and isinstance(new, list)
+    if not listed or not any(isinstance(one, dict) for one in (*old, *new)):
+        return [] if old == new else [f"{name} {', now '.join(','.join(map(str, each)) if listed else repr(each) for each in (old, new))}"]
+    if len(old) != len(new):
         return [f"{len(old)} {name}, now {len(new)}"]
-    return [] if old == new else [f"{name} {old!r}, now {new!r}"]
+    return [line for place, (a, b) in enumerate(zip(old, new, strict=True)) for line in _differences(a, b, f"{name.removesuffix('s')} {place + 1}")]
 
 
 def tidy(directory: str, layout: Layout) -> None:

@@ -16,7 +16,7 @@ from tidalign.cluster.gpus import usable
 from tidalign.cluster.task import cores
 from tidalign.kernels.runtime import precompile
 from tidalign.pipeline.device import CPU, GPU, Device
-from tidalign.pipeline.errors import Damaged, ManifestMismatch
+from tidalign.pipeline.errors import Damaged, ManifestMismatch, MissingInput
 from tidalign.workflows.answer import answer
 from tidalign.workflows.commands.export import RESULTS
 from tidalign.workflows.compiling import LISTS
@@ -119,7 +119,10 @@ def _verify(run: str) -> Exit:
     wrong = {damaged.path: damaged.found for path in files if (damaged := _damage(path))}
     if not wrong and rundir.finished(run):
         module, name = RESULTS[plan["kind"]]
-        _see_whole(getattr(import_module(module), name)(run))
+        try:
+            _see_whole(getattr(import_module(module), name)(run))
+        except MissingInput as error:
+            raise ManifestMismatch(str(error)) from error
     for path, found in wrong.items():
         answer(f"{path}: {found}")
     if wrong:

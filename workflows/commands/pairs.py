@@ -175,12 +175,12 @@ def check_names(run: Path, format: table.Format | None, lift: str | None, source
         return source.queries if role == "query" else source.targets or source.queries, ordinal + 1
 
     names = Names(str(run.absolute()), blocks)
-    if format and format.names:
-        format.load(format.names)(names, where)
     if format and lift is not None:
         found = contigs(names, lift, where)
         if format.names:
             format.load("check_contigs")(found)
+    if format and format.names:
+        format.load(format.names)(names, where)
 
 
 def source_of(args: argparse.Namespace, run: Path | None, alphabet: str) -> PairSource:

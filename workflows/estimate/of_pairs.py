@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 from tidalign.cluster.task import cores
+from tidalign.pipeline.in_turn import WRITERS
 from tidalign.pipeline.pairs.aligner import aligner_of, work
+from tidalign.pipeline.pairs.formats.coordinate import SORTERS
 from tidalign.pipeline.pairs.input.index import BLOCK_BASES, BLOCK_PAIRS
 from tidalign.pipeline.pairs.input.read import PairSource
 from tidalign.pipeline.pairs.partition import CHUNK_ROWS, CHUNK_WORK, length_bin
@@ -16,6 +18,12 @@ from tidalign.workflows.estimate.pairs import SAMPLE_SECONDS, PairWork, places, 
 from tidalign.workflows.estimate.rates import of_core, of_gpus
 from tidalign.workflows.estimate.tiny import UNIT_SECONDS
 from tidalign.workflows.estimate.written import Output, Sizes, sizes
+
+WRITER, LETTERED = 110e6, 160e6
+"""Bytes of a thread that writes rows, and of one that writes them with letters: 90 to 110 and 120 to 220 million."""
+
+SORTING, SORTER = 300e6, 100e6
+"""Bytes that sorting takes beside, and each of its threads."""
 
 
 def forecast(source: PairSource, parameters: Any, output: Output | None = None) -> Forecast:
@@ -49,12 +57,21 @@ def forecast(source: PairSource, parameters: Any, output: Output | None = None) 
             "in": sum(each.size for each in source.inputs),
             "out": size.file or disk,
             "disk": disk + size.file,
-            "memory of a process": PROCESS + 1.9 * chunk,
+            "memory of a process": PROCESS + max(1.9 * chunk, min(_writing(output), 3 * size.text)),
         },
         sample=f"{len(at):,} of {'' if begin.whole else 'about '}{begin.pairs:,.0f} pairs{'' if begin.whole else ', from the begin of the input'}",
         core=core,
         threads=cores(),
     )
+
+
+def _writing(output: Output | None) -> float:
+    """Say what memory the threads take, at most, that write a file: all of them are of one process."""
+    if output is None or output.format is None:
+        return 0.0
+    threads = min(WRITERS, cores())
+    sorting = SORTING + SORTER * min(SORTERS, threads) if output.options.get("sort") else 0.0
+    return (LETTERED if output.format.wants_letters(output.options) else WRITER) * threads + sorting
 
 
 def _chunks(begin: Head, weights: Any, seconds: float) -> list[tuple[float, int]]:

@@ -77,7 +77,7 @@ def _command(commands: "argparse._SubParsersAction[_Parser]", name: str, module:
 def _add_run(parser: _Parser, output: str, default: str | None = None) -> None:
     """Add what `pairs` and `partition` share. default: of OUT; None: it must be given."""
     parser.add_argument("queries", metavar="QUERIES", help="FASTA or FASTQ (plain, gzip, bgzip); or one file of pairs: .seq, Parquet, Arrow, or --interleaved")
-    parser.add_argument("targets", metavar="TARGETS", nargs="?", help="FASTA or FASTQ; record i is aligned with record i of QUERIES")
+    parser.add_argument("targets", metavar="[TARGETS]", help="FASTA or FASTQ; record i is aligned with record i of QUERIES").required = False  # as in genome.py
     parser.add_argument("-o", dest="output", metavar="OUT", required=default is None, default=default, help=output)
     shapes = "edit, linear:X,G, affine:X,O,E or affine2p:X,O1,E1,O2,E2: mismatch X, a gap of n letters O+nE (default: affine:4,6,2)"
     parser.add_argument("--penalties", metavar="MODEL", type=typed(_penalties), help=shapes)

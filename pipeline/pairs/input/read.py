@@ -100,7 +100,12 @@ def inspect(
         raise InputError("-", "standard input for one of the inputs", "it for both", "write one of them to a file, or interleave them")
     inputs = tuple(sniff(path, allow_empty=True) for path in (queries, targets) if path is not None)
     if not allow_empty and (empty := next((source.path for source in inputs if source.format == "empty"), None)):
-        raise MissingInput(f"{empty}: empty; use --allow-empty if that is no mistake")
+        filled = next((source.path for source in inputs if source.format != "empty"), None)
+        raise MissingInput(
+            f"{empty}: empty, but {filled} is not; each of its records needs one there"
+            if filled
+            else f"{empty}: empty; use --allow-empty if that is no mistake"
+        )
     formats = {source.format for source in inputs}
     whole = formats & {"seq", "parquet", "arrow"}
     if whole and (len(inputs) > 1 or interleaved and whole != {"seq"}):

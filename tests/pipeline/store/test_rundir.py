@@ -115,12 +115,20 @@ def test_what_is_read_again_is_not_compressed_and_results_are_but_for_sequences(
         (PARAMETERS, {**SOURCE, "files": [{"path": "p.fq", "size": 11, "mtime_ns": 6}]}, r"begun with file 1 'q\.fq', now 'p\.fq';"),
         (PARAMETERS, {**SOURCE, "files": []}, r"begun with 1 files, now 0;"),
         ({**PARAMETERS, "new": 1}, SOURCE, r"begun with new None, now 1"),
+        (PARAMETERS, {**SOURCE, "files": [1, 2]}, r"begun with 1 files, now 2;"),
     ],
 )
 def test_other_parameters_or_inputs_are_refused(run: str, parameters: dict[str, Any], source: dict[str, Any], said: str) -> None:
     rundir.compare(run, PARAMETERS, SOURCE)
     with pytest.raises(ManifestMismatch, match=said):
         rundir.compare(run, parameters, source)
+
+
+def test_numbers_of_an_option_are_told_together(run: str) -> None:
+    rundir.compare(run, PARAMETERS, SOURCE)
+    files.write_json(f"{run}/plan.json", {**rundir.read_plan(run), "parameters": {**PARAMETERS, "ends_free": [0, 0, 16, 16]}})
+    with pytest.raises(ManifestMismatch, match=r"begun with ends_free 0,0,16,16, now 0,0,16,15;"):
+        rundir.compare(run, {**PARAMETERS, "ends_free": (0, 0, 16, 15)}, SOURCE)
 
 
 def test_another_version_is_refused(run: str) -> None:

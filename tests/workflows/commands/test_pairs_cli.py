@@ -141,6 +141,27 @@ def test_of_a_name_that_is_met_early_nothing_is_left(there: bool, tmp_path: Path
     assert not list(tmp_path.glob("out*"))
 
 
+def test_inputs_stand_anywhere_among_options(tmp_path: Path, command: Any) -> None:
+    files = write(tmp_path, "q.fa", ["a", "b"]), write(tmp_path, "t.fa", ["s", "t"])
+    written = set()
+    for words in ((*files, "-o", "OUT"), (files[0], "-o", "OUT", files[1]), ("-o", "OUT", *files), (files[0], "--penalties", "edit", files[1], "-o", "OUT")):
+        line = [tmp_path / "out.sam" if word == "OUT" else word for word in words]
+        assert command("pairs", *line, *(() if "edit" in line else ("--penalties", "edit")), "--device", "cpu").returncode == Exit.COMPLETE
+        written.add((tmp_path / "out.sam").read_text())
+    assert len(written) == 1
+    with pytest.raises(SystemExit) as ended:
+        command("pairs", *files, "-o", tmp_path / "out.sam", files[0])
+    assert ended.value.code == Exit.USAGE
+
+
+def test_a_part_that_is_gone_is_found(tmp_path: Path, command: Any) -> None:
+    files = write(tmp_path, "q.fa", ["a", "b"]), write(tmp_path, "t.fa", ["s", "t"])
+    assert command("pairs", *files, "-o", tmp_path / "run", "--device", "cpu").returncode == Exit.COMPLETE
+    next((tmp_path / "run" / "parts").iterdir()).unlink()
+    answer = command("check", tmp_path / "run")
+    assert answer.returncode == Exit.MANIFEST_MISMATCH and "found whole parts for 0 of the 2 rows" in answer.stderr
+
+
 def test_which_record_of_which_file(tmp_path: Path, command: Any) -> None:
     """Of interleaved files, and of tables, which have no names."""
     write(tmp_path, "both.fa", ["q1", "t1", "q2", "t2", "q3", "=t3"])

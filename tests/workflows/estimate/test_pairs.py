@@ -2,6 +2,9 @@
 
 import gzip
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -184,3 +187,18 @@ def test_bytes_of_all_formats(tmp_path: Path, form: str, length: int, options: t
         size = Path(output).stat().st_size
         assert 0.75 * size < said["out"] < 1.25 * size, suffix
         assert said["disk"] > said["out"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [("out.paf",), ("out.sam",), ("out.bam",), ("out.bam", "--sort", "--lift")], ids=" ".join)
+def test_memory_of_who_writes(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """A machine that has what was said, and a third more, takes it."""
+    several = made(2000, 150, 0.03) * 200
+    (tmp_path / "q.fq").write_bytes(b"".join(b"@q%d\n%b\n+\n%b\n" % (place, q, b"I" * len(q)) for place, (q, _) in enumerate(several)))
+    (tmp_path / "t.fa").write_bytes(b"".join(b">c:%d-%d\n%b\n" % (place + 1, place + len(t), t) for place, (_, t) in enumerate(several)))
+    line = ["pairs", str(tmp_path / "q.fq"), str(tmp_path / "t.fa"), "-o", str(tmp_path / words[0]), *words[1:], "--device", "cpu", "--workers", "0"]
+    said = forecast_of(parse(line, parser("pairs"))).bytes["memory of a process"]
+    child = subprocess.Popen([sys.executable, "-m", "tidalign", *line, "--quiet"])
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    assert child.returncode == 0 and usage.ru_maxrss * 1024 < 4 / 3 * said

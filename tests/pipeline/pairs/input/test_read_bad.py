@@ -98,6 +98,9 @@ def test_wrong(name: str) -> None:
 def test_empty(name: str) -> None:
     assert "--allow-empty" in str(refused(BAD / name, BAD / name, error=MissingInput))
     assert rows(BAD / name, BAD / name, allow_empty=True) == []
+    assert (
+        str(refused(BAD / name, BAD / "r1.fq", error=MissingInput)) == f"{BAD / name}: empty, but {BAD / 'r1.fq'} is not; each of its records needs one there"
+    )
     error = refused(BAD / name, BAD / "r1.fq", allow_empty=True)
     assert "(3), found 0" in str(error)
 
