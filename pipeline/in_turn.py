@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -37,8 +38,7 @@ def in_turn(calls: Iterable[Call[T]], threads: int) -> Iterator[T]:
         return
     coming: deque[tuple[Future[T], int]] = deque()
     taken = 0
-    pool, left = ThreadPoolExecutor(threads), False
-    try:
+    with _pool(threads) as pool:
         for call in calls:
             while len(coming) == threads or (len(coming) >= ALWAYS and taken + call.room > threads):
                 first, room = coming.popleft()
@@ -48,21 +48,30 @@ def in_turn(calls: Iterable[Call[T]], threads: int) -> Iterator[T]:
             taken += call.room
         while coming:
             yield coming.popleft()[0].result()
+
+
+def ahead(values: Iterable[T], threads: int) -> Iterator[T]:
+    """Give values in their order, of which a thread makes the next while one is used; where one thread is to do all, it is made when it is asked for.
+    KeyboardInterrupt leaves behind what runs."""
+    if threads == 1:
+        yield from values
+        return
+    iterator, end = iter(values), object()
+    with _pool(1) as thread:
+        coming: Future[Any] = thread.submit(next, iterator, end)
+        while (value := coming.result()) is not end:
+            coming = thread.submit(next, iterator, end)
+            yield value
+
+
+@contextmanager
+def _pool(threads: int) -> Iterator[ThreadPoolExecutor]:
+    """Have threads that are waited for, but not by who is interrupted."""
+    pool, left = ThreadPoolExecutor(threads), False
+    try:
+        yield pool
     except KeyboardInterrupt:
         left = True
         raise
     finally:
         pool.shutdown(wait=not left, cancel_futures=True)
-
-
-def ahead(values: Iterable[T], threads: int) -> Iterator[T]:
-    """Give values in their order, of which a thread makes the next while one is used; where one thread is to do all, it is made when it is asked for."""
-    if threads == 1:
-        yield from values
-        return
-    iterator, end = iter(values), object()
-    with ThreadPoolExecutor(1) as thread:
-        coming: Future[Any] = thread.submit(next, iterator, end)
-        while (value := coming.result()) is not end:
-            coming = thread.submit(next, iterator, end)
-            yield value

@@ -41,9 +41,8 @@ def resources_of(args: argparse.Namespace) -> Resources:
 def prepared(directory: Path, layout: Layout, *, new: bool, source: Any = None, files: Sequence[str | Path] = ()) -> Iterator[None]:
     """Check that a directory is, or can become, a run directory with this layout, and empty it if a new run is wanted.
 
-    Input that turns out bad, or shards that are not of one run, leave nothing behind but a folder that was empty, so that the same command works once that is
-    mended. Raises CannotWrite
-    rather than touch other files.
+    Input that turns out bad, or shards that are not of one run, leave nothing behind but a folder that was there, so that the same command works once that is
+    mended; one beside an output, `OUT.run`, goes if a run was in it. Raises CannotWrite rather than touch other files.
     files: what is to be written in the end, of which none may be one that the source reads.
     """
     for file in files:
@@ -59,7 +58,7 @@ def prepared(directory: Path, layout: Layout, *, new: bool, source: Any = None, 
     except (InputError, MissingInput, ManifestMismatch) as error:
         begun = "plan.json" if isinstance(error, ManifestMismatch) else "manifest.json"  # with a plan it is another run's, which is to stay
         if not (directory / begun).exists():
-            _empty(directory, layout, entirely=there != 0)
+            _empty(directory, layout, entirely=there is None or (there > 0 and directory.suffix == ".run"))
         for made in missing:  # by this run, the innermost first
             with suppress(OSError):  # others have put something there
                 made.rmdir()
@@ -123,7 +122,7 @@ class Command:
             raise CannotWrite(f"{self.run}: removed meanwhile by the same command elsewhere; it writes {output}")
         try:
             results.export(output, format=self.args.format, **options)
-        except (InputError, CannotWrite, DiskFull):
+        except (InputError, MissingInput, CannotWrite, DiskFull):
             if not is_stream(output):
                 say(f"the alignments are kept: tidalign export {self.run} -o FILE writes them")
             raise

@@ -103,3 +103,19 @@ def test_ahead_is_left_in_the_middle() -> None:
     given.close()
     source.close()
     assert ended.is_set()
+
+
+def test_who_is_interrupted_waits_for_no_value() -> None:
+    free = threading.Event()
+
+    def values() -> Iterator[int]:
+        yield 1
+        free.wait(600)
+        yield 2
+
+    began, given = time.monotonic(), ahead(values(), 2)
+    assert next(given) == 1
+    with pytest.raises(KeyboardInterrupt):
+        given.throw(KeyboardInterrupt)  # type: ignore[attr-defined]
+    assert time.monotonic() - began < 300
+    free.set()

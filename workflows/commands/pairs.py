@@ -14,7 +14,7 @@ from tidalign.pipeline.errors import MissingInput
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.formats.export import refuse_less
 from tidalign.pipeline.pairs.aligner import PairParameters
-from tidalign.pipeline.pairs.formats.lift import contigs
+from tidalign.pipeline.pairs.formats.lift import contigs, read_fai
 from tidalign.pipeline.pairs.input.read import PairSource, inspect
 from tidalign.pipeline.pairs.manifest import BlockRecord, Check
 from tidalign.pipeline.pairs.models import PenaltiesLike
@@ -24,7 +24,7 @@ from tidalign.pipeline.pairs.spare import LEAST, advice
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import PAIRS
 from tidalign.workflows import running
-from tidalign.workflows.options.common import options_of
+from tidalign.workflows.options.common import is_stream, options_of
 from tidalign.workflows.options.nearest import named
 from tidalign.workflows.options.scoring import pair_parameters
 from tidalign.workflows.progress import say
@@ -117,11 +117,12 @@ def align(
     progress: OnProgress | None = None,
     check: Check | None = None,
     shard: Shard | None = None,
+    stays: bool = True,
     files: Sequence[str | Path] = (),
 ) -> Results:
-    """Align any source as `align_pairs` does. check: may refuse what was read (`run.pairs.run.Pairs`). files: see `running.prepared`."""
+    """Align any source as `align_pairs` does. check, stays: see `run.pairs.run.Pairs`. files: see `running.prepared`."""
     with running.prepared(Path(out), PAIRS, new=new, source=source, files=files):
-        run_pairs(str(out), source, parameters, resources=resources, progress=progress, check=check, shard=shard)
+        run_pairs(str(out), source, parameters, resources=resources, progress=progress, check=check, shard=shard, stays=stays)
     return Results(out)
 
 
@@ -131,13 +132,15 @@ def command(args: argparse.Namespace) -> Exit:
         parameters = parameters_of(args)
         chosen = table.find(table.PAIRS, args.format) if args.format else None
         options = {name: value for name, value in options_of(args).items() if chosen and name in chosen.options}
+        if args.lift:
+            read_fai(args.lift)  # what is wrong with it is told before there is a run
         source = source_of(args, this.run, parameters.alphabet)
         if mates := mates_of(source):
             logging.getLogger("tidalign").warning("%s", mates)
         source = replace(source, whole=source.has_pipe and chosen is not None and chosen.wants_letters(options))
         with running.progress(args) as told:
             check = partial(check_names, this.run, chosen, args.lift, source)
-            more: dict[str, Any] = {"shard": args.shard, "files": running.files_of(args)}
+            more: dict[str, Any] = {"shard": args.shard, "files": running.files_of(args), "stays": not is_stream(args.output)}
             results = align(source, parameters, this.run, running.resources_of(args), new=args.new, progress=told, check=check, **more)
         statuses, pairs = results.statuses(), len(results)
         incomplete = bool(statuses["capped"] or statuses["rejected"])

@@ -25,6 +25,9 @@ WRITER, LETTERED = 110e6, 160e6
 SORTING, SORTER = 300e6, 100e6
 """Bytes that sorting takes beside, and each of its threads."""
 
+TARGET, INDEXED = 100.0, 400.0
+"""Bytes of a target whose name is like no other's, in the header of SAM and BAM, and with an index."""
+
 
 def forecast(source: PairSource, parameters: Any, output: Output | None = None) -> Forecast:
     """Forecast a run over pairs. output: what is written; None: nobody asks for its bytes. InputError for a pipe, and for what is wrong in the begin.
@@ -57,7 +60,7 @@ def forecast(source: PairSource, parameters: Any, output: Output | None = None) 
             "in": sum(each.size for each in source.inputs),
             "out": size.file or disk,
             "disk": disk + size.file,
-            "memory of a process": PROCESS + max(1.9 * chunk, min(_writing(output), 3 * size.text)),
+            "memory of a process": PROCESS + max(1.9 * chunk, min(_writing(output), 3 * size.text) + begin.targets * _target(output)),
         },
         sample=f"{len(at):,} of {'' if begin.whole else 'about '}{begin.pairs:,.0f} pairs{'' if begin.whole else ', from the begin of the input'}",
         core=core,
@@ -72,6 +75,13 @@ def _writing(output: Output | None) -> float:
     threads = min(WRITERS, cores())
     sorting = SORTING + SORTER * min(SORTERS, threads) if output.options.get("sort") else 0.0
     return (LETTERED if output.format.wants_letters(output.options) else WRITER) * threads + sorting
+
+
+def _target(output: Output | None) -> float:
+    """Say what memory a target takes of a header, and of an index."""
+    if output is None or output.format is None or not output.format.names or output.options.get("lift") is not None:
+        return 0.0
+    return INDEXED if output.options.get("sort") else TARGET
 
 
 def _chunks(begin: Head, weights: Any, seconds: float) -> list[tuple[float, int]]:

@@ -69,7 +69,7 @@ def contigs(rows: Pieces, fai: str, where: Where = lambda role, ordinal: ("--lif
 
     fai: path of that file; empty: there is none. where: says the file and record of a target.
     """
-    known = _read(fai) if fai else None
+    known = read_fai(fai) if fai else None
     lengths: dict[str, int] = {}
     for ends in look(rows, partial(_ends, known, fai, where)):
         for name, letters in ends:
@@ -147,8 +147,8 @@ def _error(batch: Any, row: int, known: Contigs | None, fai: str, where: Where) 
     return InputError(file, f"{expected:,} letters in {name}", f"{letters:,}", f"{over}name it from 1, both ends included, or leave --lift out", record=record)
 
 
-def _read(fai: str) -> Contigs:
-    """Read the contigs of a .fai file, in its order."""
+def read_fai(fai: str) -> Contigs:
+    """Read the contigs of a .fai file, in its order. MissingInput where it cannot be read, InputError where it is none."""
     lengths: dict[str, int] = {}
     try:
         lines = Path(fai).read_text().splitlines()

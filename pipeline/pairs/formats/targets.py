@@ -155,9 +155,11 @@ def _merged(known: list[Any], waiting: list[list[Any]], results: Pieces) -> list
 
 
 def _order(one: HashWords, two: HashWords) -> Numbers:
-    """Order rows by both words, those of equal names as they are: a sort that is stable, where most first words differ in a quarter of its time."""
+    """Order rows by both words, those of equal names as they are. Where most first words differ that takes a quarter of the time of a sort that is stable."""
     order = np.argsort(one)
     same = one[order[1:]] == one[order[:-1]]
+    if 2 * np.count_nonzero(same) > len(order):
+        return np.lexsort((two, one))
     tied = np.flatnonzero(np.concatenate((same, [False])) | np.concatenate(([False], same))) if len(order) else order
     rows = np.sort(order[tied])
     order[tied] = rows[np.lexsort((two[rows], one[rows]))]

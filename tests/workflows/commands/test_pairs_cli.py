@@ -124,6 +124,27 @@ def test_alignments_are_kept_where_a_name_is_met_late(kind: str, tmp_path: Path,
         sorted((run / "parts").iterdir())[0].unlink()
 
 
+def test_a_stream_gets_nothing_where_a_name_is_met_late(tmp_path: Path, command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of the run stays, so nobody is told so."""
+    monkeypatch.setattr(index, "BLOCK_PAIRS", 3)
+    monkeypatch.setattr(index, "CELL_BYTES", 64)
+    files = [write(tmp_path, f"{side}.fa", [f"{side}{place}" if place != 8 else "@" for place in range(12)]) for side in "qt"]
+    answer = command("pairs", *files, "-o", "-", "--format", "sam", "--device", "cpu", "--workers", 0)
+    assert (answer.returncode, answer.stdout) == (Exit.BAD_INPUT, "") and "q.fa: record 9: expected a query name" in answer.stderr
+    assert "kept" not in answer.stderr
+
+
+def test_a_fai_that_is_gone_leaves_a_run_as_it_is(tmp_path: Path, command: Any) -> None:
+    files = write(tmp_path, "q.fa", ["a", "b"]), write(tmp_path, "t.fa", ["c:1-7", "c:2-9"])
+    run = tmp_path / "out.sam.run"
+    assert command("pairs", *files, "-o", run, "--device", "cpu").returncode == Exit.COMPLETE
+    for name in ("SUCCESS", "manifest.json"):
+        (run / name).unlink()
+    parts = sorted((run / "parts").iterdir())
+    answer = command("pairs", *files, "-o", tmp_path / "out.sam", "--lift", tmp_path / "none.fai", "--device", "cpu")
+    assert answer.returncode == Exit.NO_INPUT and "none.fai: cannot be read" in answer.stderr and sorted((run / "parts").iterdir()) == parts
+
+
 @pytest.mark.parametrize("there", [False, True])
 def test_of_a_name_that_is_met_early_nothing_is_left(there: bool, tmp_path: Path, command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder that was there, and empty, stays; what an earlier call left of this run goes as well."""

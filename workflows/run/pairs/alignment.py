@@ -178,7 +178,7 @@ class Aligned:
 class Reading(Repeated):
     """Makes the tasks that count, read and pack the input, and hears of them and of those that align.
 
-    planned: blocks that are known from an earlier call. check: may refuse the first block. aligned: None where nothing is aligned meanwhile.
+    planned: blocks that are known from an earlier call. check: may refuse a block that is read. aligned: None where nothing is aligned meanwhile.
     """
 
     def __init__(
@@ -244,8 +244,7 @@ class Reading(Repeated):
         return [writing, Task("read", next, (self._stream, None), kind="here")]
 
     def _read(self, record: BlockRecord) -> Iterable[Task]:
-        if not record["first"]:
-            self._check([record])
+        self._check([record])
         self.records.append(record)
         self._pairs += record["pairs"]
         self._expect()

@@ -17,7 +17,7 @@ from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 from tidalign.kernels.runtime.precompile import Lists
 from tidalign.pipeline.device import CPU
-from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.pairs.aligner import PairParameters, aligner_of, start
 from tidalign.pipeline.pairs.input.index import PairBlock
 from tidalign.pipeline.pairs.input.read import PairSource
@@ -65,7 +65,7 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
     """Describes a run over pairs. Progress is told of the stages `partition` and `align`, in pairs.
 
     check: looks at the first block when it is read, and at all of them, and may refuse them. Where much may be aligned by then that is told and no more: the
-    rest is aligned, too, and who cannot write one format of it writes another.
+    rest is aligned, too, and who cannot write one format of it writes another. stays: whether there is a run then; else each block is looked at and refused.
     """
 
     layout = layout.PAIRS
@@ -77,8 +77,8 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
     small_work = 3.0  # estimated seconds of each core
     forecast_from = 5.0
 
-    def __init__(self, source: PairSource, parameters: Any, check: Check | None = None, shard: Shard | None = None) -> None:
-        self._shard = shard
+    def __init__(self, source: PairSource, parameters: Any, check: Check | None = None, shard: Shard | None = None, *, stays: bool = True) -> None:
+        self._shard, self._stays, self._told = shard, stays, False
         self._source, self._parameters, self._check, self._aligner = source, parameters, check, aligner_of(parameters)
 
     def parameters(self) -> dict[str, Any]:
@@ -111,7 +111,7 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
     def read(self, crew: Crew, told: OnProgress, readers: Readers, meanwhile: Meanwhile | None) -> PairManifest:
         """Read what no block record is there of, write the manifest, and align meanwhile what all that are read have; a share is known when all is read."""
         directory, known, self.begun = crew.directory, None, None
-        look = partial(self._look, begun=any(Path(directory, "parts").iterdir()))
+        look = partial(self._look, begun=self._stays and _some_parts(directory))
         if rundir.has_manifest(crew.directory):
             known = read_manifest(directory)
             piped = self._source.waits and any(record.get("digest") for record in known.blocks)  # what comes now is compared with what came before
@@ -130,7 +130,7 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
             with suppress(NoWorkers):  # which who hires meets again
                 forks.serve([self.module], gpus=True)  # what workers are forked from, while it is found whether they are needed
         while True:
-            reading = self._reading(crew, told, aligned, known, look)
+            reading = self._reading(crew, told, aligned, known, self._of_each(directory, look))
             try:
                 crew.run(reading.tasks(), reading)
                 break
@@ -140,20 +140,27 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
                 crew.hire()  # this process has lost its GPU; a worker can go on, when all is read
                 aligned = None
         check_end(directory, self._source, reading.records)
-        look = partial(self._look, begun=True) if aligned else look
+        look = partial(self._look, begun=self._stays and (aligned is not None or _some_parts(directory)))
         manifest = write_manifest(directory, reading.records, None if rundir.finished(directory) else look)
         rundir.journal(directory, "partitioned", pairs=manifest.pairs, blocks=len(reading.records), chunks=len(manifest.chunks))
         return manifest
 
     def _look(self, blocks: Sequence[BlockRecord], *, begun: bool) -> None:
-        """Have blocks looked at. What is wrong with them is raised; told, where much may be aligned (begun)."""
+        """Have blocks looked at. What is wrong with them is raised; told once, where much may be aligned (begun)."""
         try:
-            if self._check:
+            if self._check and not self._told:
                 self._check(blocks)
-        except InputError as error:
+        except (InputError, MissingInput) as error:
             if not begun:
                 raise
+            self._told = True
             logging.getLogger("tidalign").warning("%s; the pairs are aligned all the same, and kept", error)
+
+    def _of_each(self, directory: str, look: Check) -> Check:
+        """Give what looks at each block that is read."""
+        if rundir.finished(directory):
+            return lambda blocks: None
+        return lambda blocks: look(blocks) if not (self._stays and blocks[0]["first"]) else None
 
     def _reading(self, crew: Crew, told: OnProgress, meanwhile: Meanwhile | None, known: PairManifest | None, look: Check) -> Reading:
         """Give what reads what is not read yet, and has it aligned, if it may be."""
@@ -234,6 +241,10 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
         }
 
 
+def _some_parts(directory: str) -> bool:
+    return any(Path(directory, "parts").iterdir())
+
+
 def run_pairs(
     directory: str | Path,
     source: PairSource,
@@ -243,9 +254,10 @@ def run_pairs(
     progress: OnProgress | None = None,
     check: Check | None = None,
     shard: Shard | None = None,
+    stays: bool = True,
 ) -> PairReport:
     """Align every pair of `source` into a run directory, by the aligner of these parameters: see `runner.run`. Every pair has its row, or its reason."""
-    return runner.run(directory, Pairs(source, parameters, check, shard), resources, progress)
+    return runner.run(directory, Pairs(source, parameters, check, shard, stays=stays), resources, progress)
 
 
 def partition_pairs(
