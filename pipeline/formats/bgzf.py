@@ -24,7 +24,7 @@ igzip_icf_body_h1_gr_bt.asm, to ISA-L 2.32 at least): it holds an address of the
 half as large again. 3 takes a tenth more CPU time of a whole export than 1, and makes files 1 to 3 % smaller."""
 
 AT_ONCE = 64
-"""Blocks that a thread makes before it hands them on."""
+"""Say how many blocks a thread makes before it hands them on."""
 
 _HEADER = struct.Struct("<4BI2BH2B2H")
 _TRAILER = struct.Struct("<2I")

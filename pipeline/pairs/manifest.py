@@ -98,7 +98,7 @@ class PairManifest(rundir.Manifest):
 
 
 Check = Callable[[Sequence[BlockRecord]], None]
-"""What a command has to say of the names of the pairs of some blocks that are read: raises InputError."""
+"""Looks at the names of the pairs of some blocks that are read. Raises InputError for one that the command cannot write."""
 
 
 def write_manifest(directory: str, records: Sequence[BlockRecord], check: Check | None = None) -> PairManifest:

@@ -27,7 +27,7 @@ RECORDS = pa.schema(
 
 
 SORTERS = 4
-"""Threads that sort, at most: each holds BATCH_BYTES of records three times, as they come, sorted, and as they are written."""
+"""Say how many threads sort, at most: each holds BATCH_BYTES of records three times, as they come, sorted, and as they are written."""
 
 
 def records(batch: Any, lines: Any, request: Request[Rows]) -> Any:

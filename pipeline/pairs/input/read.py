@@ -101,11 +101,8 @@ def inspect(
     inputs = tuple(sniff(path, allow_empty=True) for path in (queries, targets) if path is not None)
     if not allow_empty and (empty := next((source.path for source in inputs if source.format == "empty"), None)):
         filled = next((source.path for source in inputs if source.format != "empty"), None)
-        raise MissingInput(
-            f"{empty}: empty, but {filled} is not; each of its records needs one there"
-            if filled
-            else f"{empty}: empty; use --allow-empty if that is no mistake"
-        )
+        found = f"empty, but {filled} is not; each of its records needs one there" if filled else "empty; use --allow-empty if that is no mistake"
+        raise MissingInput(f"{empty}: {found}")
     formats = {source.format for source in inputs}
     whole = formats & {"seq", "parquet", "arrow"}
     if whole and (len(inputs) > 1 or interleaved and whole != {"seq"}):

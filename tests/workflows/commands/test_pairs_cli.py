@@ -106,7 +106,7 @@ LATE = {
 
 @pytest.mark.parametrize("kind", LATE)
 def test_alignments_are_kept_where_a_name_is_met_late(kind: str, tmp_path: Path, command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Much is aligned by then, and other formats hold it: by a first call, and by one that goes on."""
+    """Keep them for other formats, in a first call, and in one that goes on."""
     monkeypatch.setattr(index, "BLOCK_PAIRS", 3)
     monkeypatch.setattr(index, "CELL_BYTES", 64)
     (query, target), words, said = LATE[kind]
@@ -117,7 +117,7 @@ def test_alignments_are_kept_where_a_name_is_met_late(kind: str, tmp_path: Path,
     run = tmp_path / f"{words[1]}.run"
     for _ in range(2):
         answer = command(*line)
-        assert answer.returncode == Exit.BAD_INPUT and f"{said}" in answer.stderr and f"tidalign export {run} -o FILE writes them" in answer.stderr
+        assert answer.returncode == Exit.BAD_INPUT and said in answer.stderr and f"tidalign export {run} -o FILE writes them" in answer.stderr
         assert command("export", run, "-o", tmp_path / "out.tsv").returncode == Exit.COMPLETE
         assert len((tmp_path / "out.tsv").read_text().splitlines()) == 13 and not (tmp_path / words[1]).exists()
         (run / "SUCCESS").unlink()
@@ -125,7 +125,7 @@ def test_alignments_are_kept_where_a_name_is_met_late(kind: str, tmp_path: Path,
 
 
 def test_a_stream_gets_nothing_where_a_name_is_met_late(tmp_path: Path, command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing of the run stays, so nobody is told so."""
+    """Say nothing of alignments that are kept, as nothing of the run stays."""
     monkeypatch.setattr(index, "BLOCK_PAIRS", 3)
     monkeypatch.setattr(index, "CELL_BYTES", 64)
     files = [write(tmp_path, f"{side}.fa", [f"{side}{place}" if place != 8 else "@" for place in range(12)]) for side in "qt"]
@@ -147,7 +147,7 @@ def test_a_fai_that_is_gone_leaves_a_run_as_it_is(tmp_path: Path, command: Any) 
 
 @pytest.mark.parametrize("there", [False, True])
 def test_of_a_name_that_is_met_early_nothing_is_left(there: bool, tmp_path: Path, command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder that was there, and empty, stays; what an earlier call left of this run goes as well."""
+    """Leave a folder that was there, and empty; what an earlier call left of this run goes as well."""
     monkeypatch.setattr(index, "BLOCK_PAIRS", 3)
     monkeypatch.setattr(index, "CELL_BYTES", 64)
     files = [write(tmp_path, f"{side}.fa", [f"{side}{place}" if place != 1 else "@" for place in range(12)]) for side in "qt"]

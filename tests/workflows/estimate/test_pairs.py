@@ -193,13 +193,13 @@ import resource, subprocess, sys
 subprocess.run([sys.executable, "-m", "tidalign", *sys.argv[1:]], check=True)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 """
-"""A small process between: a new one counts as its own what the one that it comes from has in memory."""
+"""Puts a small process between, as a new one counts as its own what the one that it comes from has in memory."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [("out.paf",), ("out.sam",), ("out.bam",), ("out.bam", "--sort", "--lift")], ids=" ".join)
 def test_memory_of_who_writes(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """A machine that has what was said, and a third more, takes it."""
+    """Take no more than what was said, and a third."""
     several = made(2000, 150, 0.03) * 200
     (tmp_path / "q.fq").write_bytes(b"".join(b"@q%d\n%b\n+\n%b\n" % (place, q, b"I" * len(q)) for place, (q, _) in enumerate(several)))
     (tmp_path / "t.fa").write_bytes(b"".join(b">c:%d-%d\n%b\n" % (place + 1, place + len(t), t) for place, (_, t) in enumerate(several)))

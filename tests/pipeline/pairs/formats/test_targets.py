@@ -46,7 +46,7 @@ def test_hashes_tell_names_apart() -> None:
 
 @pytest.mark.parametrize("words", [1, 3, 1 << 40])
 def test_rows_are_ordered_as_a_stable_sort_has_them(words: int) -> None:
-    """Of names without equals, some, and hardly any."""
+    """Order names that are all equal, some of them, and hardly any."""
     random = np.random.default_rng(words)
     for rows in (0, 1, 2, 500):
         one, two = random.integers(0, words, (2, rows), np.uint64)

@@ -41,7 +41,7 @@ def piped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Piped:
 
 
 FIRST = "pairs (1 to 10|11 to 20|21 to 25) that this run was begun with, found others"
-"""Where all blocks are others: threads look at them side by side, and the first to end is told."""
+"""Names any block, where all are others: threads look at them side by side, and the first to end is told."""
 
 OTHERS = {
     pairs(25, "C"): f"{FIRST} from -",
